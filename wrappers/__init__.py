@@ -1,0 +1,1 @@
+"""The reward path: anchor sampling, world-model rewards and their correction."""
