@@ -23,6 +23,7 @@ class UnicodeText(gym.Space[str]):
         seed: Seed or generator for :meth:`sample`.
 
     Raises:
+        TypeError: A length is no int.
         ValueError: The lengths are negative or in the wrong order.
 
     Example:
@@ -36,6 +37,9 @@ class UnicodeText(gym.Space[str]):
     def __init__(
         self, max_length: int, *, min_length: int = 0, seed: int | np.random.Generator | None = None
     ) -> None:
+        for name, length in (("min_length", min_length), ("max_length", max_length)):
+            if isinstance(length, bool) or not isinstance(length, int):
+                raise TypeError(f"{name} must be an int, got {length!r}")
         if not 0 <= min_length <= max_length:
             raise ValueError(
                 f"min_length and max_length must satisfy 0 <= min_length <= max_length, "
