@@ -1,5 +1,6 @@
-"""Options and fixtures that the whole suite shares."""
+"""Options and hooks that the whole suite shares."""
 
+import functools
 from collections.abc import Generator
 
 import pytest
@@ -14,6 +15,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test marked ``sandbox`` where the default sandbox is unavailable."""
+    if item.get_closest_marker("sandbox") and (reason := sandbox_fault()):
+        pytest.skip(f"the default sandbox is unavailable: {reason}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -26,3 +33,17 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"--require-sandbox: {reason}"
     return report
+
+
+@functools.cache
+def sandbox_fault() -> str:
+    """Why the default sandbox is unavailable; "" where it works."""
+    from wmrl_envs.autoresearch.sandbox import Sandbox
+    from wmrl_envs.errors import SandboxUnavailable
+
+    try:
+        with Sandbox(preload=()) as sandbox:
+            sandbox.report()
+    except SandboxUnavailable as error:
+        return str(error)
+    return ""
