@@ -180,7 +180,7 @@ class TestReset:
             assert info == {"task": "task-2"}
 
     def test_an_unknown_task_is_refused_by_name(self, make):
-        with pytest.raises(ValueError, match="task-0, task-1.*'titanic'"):
+        with pytest.raises(ValueError, match=r"task-0, task-1.*'titanic'"):
             make().reset(options={"task": "titanic"})
 
     def test_the_card_or_the_overview_is_shown(self, make):

@@ -98,7 +98,7 @@ class Episode:
         """
         self._turns.append((action, self._feedback(outcome)))
         self._count(outcome.grade)
-        reward, info = self._pay() if self.over else (0.0, {keys.GRADED: False})
+        reward, info = self._pay()
         if self._best is not None and not self._ungraded_turns:
             info[keys.GRADE_STATUS] = str(self._best.status.value)
         return self.observation(), reward, self.over, False, info
@@ -126,7 +126,7 @@ class Episode:
             self._best = grade
 
     def _pay(self) -> tuple[float, dict[str, Any]]:
-        reward = self._reward()
+        reward = self._reward() if self.over else None
         if reward is None:
             return 0.0, {keys.GRADED: False}
         return reward, {keys.GRADED: True, keys.MEASURED_REWARD: reward}

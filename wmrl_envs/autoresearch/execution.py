@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 2
 _CACHE_SIZE = 16_384
-# After this many submissions in a row that the sandbox failed on, the rest of the batch is given up.
+# Submissions in a row that the sandbox fails on before it is taken for dead.
 _HOPELESS = 2
 _DATA_MOUNT = "/data"
 
@@ -72,7 +72,7 @@ class Executor:
 
     def __init__(
         self,
-        sandbox: Sandbox | Mapping[str, Any] | None = None,
+        sandbox: Any = None,
         limits: Limits | Mapping[str, Any] | None = None,
         cache: bool = True,
         execution_seed: int = 0,
@@ -83,7 +83,7 @@ class Executor:
         self._limits = _as_limits(limits)
         workers = checked_int("workers", workers, least=1)
         self._own_sandbox = _own_sandbox_options(sandbox, workers)
-        self._sandbox = None if self._own_sandbox is not None else sandbox
+        self._sandbox: Sandbox | None = None if self._own_sandbox is not None else sandbox
         self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._metrics = Metrics()
 

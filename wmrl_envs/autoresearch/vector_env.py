@@ -103,7 +103,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[misc, override]
         """The generators of the sub-environments, as in ``SyncVectorEnv``."""
         return tuple(seat.np_random for seat in self._seats)
 
@@ -163,7 +163,8 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         playing = self._playing(actions)
         proposals = [self._seats[i].propose(action) for i, action in playing.items()]
         outcomes = dict(zip(playing, self._executor.resolve(proposals), strict=True))
-        rows, infos = [], {}
+        rows = []
+        infos: dict[str, Any] = {}
         for i, seat in enumerate(self._seats):
             info = self._pass(seat, playing.get(i), outcomes.get(i))
             rows.append((seat.reward, seat.terminated, seat.truncated))
@@ -191,8 +192,9 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
 
     def _observations(self) -> dict[str, Any]:
         space = self.single_observation_space
-        empty = create_empty_array(space, self.num_envs, fn=np.zeros)
-        return concatenate(space, [seat.observation() for seat in self._seats], empty)
+        out: Any = create_empty_array(space, self.num_envs, fn=np.zeros)
+        batch: Any = concatenate(space, [seat.observation() for seat in self._seats], out)
+        return batch
 
     def _playing(self, actions: Any) -> dict[int, Any]:
         """The actions that count, by sub-environment."""
