@@ -100,7 +100,7 @@ class Episode:
         self._count(outcome.grade)
         reward, info = self._pay()
         if self._best is not None and not self._ungraded_turns:
-            info[keys.GRADE_STATUS] = str(self._best.status.value)
+            info[keys.GRADE_STATUS] = self._best.status.value
         return self.observation(), reward, self.over, False, info
 
     def render(self) -> str:
@@ -108,8 +108,8 @@ class Episode:
         return transcript(self._text, self._turns, self._ending())
 
     def _feedback(self, outcome: Outcome) -> str:
-        turn, rules = len(self._turns) + 1, self._rules
-        return feedback_text(outcome, turn, rules.max_turns, rules.feedback, self.task.metric)
+        turn = len(self._turns) + 1
+        return feedback_text(outcome, turn, self._rules.max_turns, self._rules.feedback)
 
     def _ending(self) -> str:
         if not self.over:

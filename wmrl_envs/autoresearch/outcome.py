@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from wmrl_envs.autoresearch.answers import Half
 from wmrl_envs.autoresearch.grading import Grade, GradeStatus
 from wmrl_envs.autoresearch.sandbox import Execution
 from wmrl_envs.autoresearch.task import Task
@@ -61,7 +62,7 @@ class Outcome:
     @classmethod
     def unexecuted(cls, status: GradeStatus, message: str) -> "Outcome":
         """The outcome of an action whose status shows without an execution."""
-        grade = Grade(status=status, score=None, position=None, message=message)
+        grade = Grade(status, message=message)
         return cls(grade=grade, feedback_grade=grade)
 
     @classmethod
@@ -91,10 +92,10 @@ def grade_execution(task: Task, execution: Execution) -> Outcome:
     )
 
 
-def _grade(task: Task, execution: Execution, half: str) -> Grade:
+def _grade(task: Task, execution: Execution, half: Half) -> Grade:
     if execution.status != "ok":
         status, message = _FAILURES[execution.status]
-        return Grade(status=status, score=None, position=None, message=message)
+        return Grade(status, message=message)
     grade = task.grade(execution.artifact, half)
     if execution.artifact is None and execution.artifact_error:
         return replace(grade, message=execution.artifact_error)

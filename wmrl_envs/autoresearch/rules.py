@@ -34,7 +34,7 @@ class Rules:
     """What all episodes of an environment have in common.
 
     Attributes:
-        tasks: The tasks, of different names.
+        tasks: At least one task, of different names.
         max_turns: Turns of an episode.
         reward: What the best turn pays: its rung of the ladder, its position, or its raw score.
         observation: How a task is shown: its overview, or its three-line card.
@@ -56,11 +56,6 @@ class Rules:
         checked_choice("reward", self.reward, get_args(RewardName))
         checked_choice("observation", self.observation, get_args(ObservationName))
         checked_choice("feedback", self.feedback, get_args(FeedbackName))
-        names = [task.name for task in self.tasks]
-        if not names:
-            raise ValueError("tasks must name at least one task, got none")
-        if len(set(names)) < len(names):
-            raise ValueError(f"tasks must have different names, got {names}")
 
     def observation_space(self) -> spaces.Dict:
         """The space of one episode's observations."""

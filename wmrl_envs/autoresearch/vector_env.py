@@ -1,6 +1,6 @@
 """Many AutoResearch episodes at once, whose programs are executed as one batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,8 +102,8 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
-    @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[misc, override]
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators of the sub-environments, as in ``SyncVectorEnv``."""
         return tuple(seat.np_random for seat in self._seats)
 
@@ -198,8 +198,8 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
 
     def _playing(self, actions: Any) -> dict[int, Any]:
         """The actions that count, by sub-environment."""
-        if isinstance(actions, str):
-            raise TypeError(f"actions must be {self.num_envs} strings, got one: {actions!r}")
+        if isinstance(actions, str) or not isinstance(actions, Iterable):
+            raise TypeError(f"actions must be {self.num_envs} strings, got {actions!r}")
         listed = list(iterate(self.action_space, actions))
         if len(listed) != self.num_envs:
             raise ValueError(f"actions must be {self.num_envs} strings, got {len(listed)}")
