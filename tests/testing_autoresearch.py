@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmrl_envs.autoresearch.grading import Grade, GradeStatus
-from wmrl_envs.autoresearch.sandbox import Execution, Job
+from wmrl_envs.autoresearch.sandbox import Execution, Job, Limits
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.errors import SandboxError
 
@@ -32,11 +32,15 @@ class FakeSandbox:
     batches: list[int] = field(default_factory=list)
     crashes: Counter = field(default_factory=Counter)
     closed: bool = False
+    limits: Limits = field(default_factory=lambda: Limits(memory_mb=777))
 
     def __deepcopy__(self, memo: dict) -> "FakeSandbox":
         return self
 
-    def run_many(self, jobs: Iterable[Job]) -> Iterator[Execution]:
+    def run_many(
+        self, jobs: Iterable[Job], *, on_error: str = "raise"
+    ) -> Iterator[Execution | SandboxError]:
+        assert on_error == "return"
         listed = list(jobs)
         self.batches.append(len(listed))
         for job in listed:
@@ -45,12 +49,12 @@ class FakeSandbox:
     def close(self) -> None:
         self.closed = True
 
-    def _run(self, job: Job) -> Execution:
+    def _run(self, job: Job) -> Execution | SandboxError:
         found = re.match(r"# (\w+) ?(\S*) ?#", job.code)
         what, value = found.groups() if found else ("nothing", "")
         if what == "crash" and self.crashes[job.code] < int(value or 1_000_000):
             self.crashes[job.code] += 1
-            raise SandboxError("the fork server died")
+            return SandboxError("the fork server died")
         self.jobs.append(job)
         status = "ok" if what in ("ok", "crash", "nothing") else what
         return Execution(

@@ -125,6 +125,13 @@ class TestTurns:
         assert "0.8125" not in feedback
         assert "hello from ok" in feedback
 
+    def test_after_a_single_turn_the_feedback_holds_no_score(self, make):
+        feedback = play(make(), program("ok 0.8125"))[0]["feedback"]
+        assert feedback == "turn 1 of 1: valid\nstdout, its end:\nhello from ok\n"
+
+    def test_the_feedback_shows_what_is_wrong_with_a_submission(self, make):
+        assert "a bad row" in play(make(), program("ok -1"))[0]["feedback"]
+
     def test_the_feedback_shows_the_exception(self, make):
         feedback = play(make(max_turns=2), program("error"))[0]["feedback"]
         assert "runtime_error" in feedback
@@ -265,13 +272,20 @@ class TestExecution:
         play(make(execution_seed=11), program("ok"))
         [job] = sandbox.jobs
         assert job.seed == 11
-        assert job.limits.wall_s == fake_tasks()[0].time_limit
+        assert job.limits == Limits(wall_s=5.0, cpu_s=5.0, memory_mb=777)
         assert dict(job.ro_data) == {str(fake_tasks()[0].public_dir): "/data"}
 
-    @pytest.mark.parametrize("limits", [Limits(wall_s=9.0), {"wall_s": 9.0}])
-    def test_limits_can_be_given(self, make, sandbox, limits):
+    @pytest.mark.parametrize(
+        ("limits", "used"),
+        [
+            (Limits(wall_s=9.0), Limits(wall_s=9.0)),
+            ({"wall_s": 9.0}, Limits(wall_s=9.0, cpu_s=5.0, memory_mb=777)),
+            ({"processes": 4}, Limits(wall_s=5.0, cpu_s=5.0, memory_mb=777, processes=4)),
+        ],
+    )
+    def test_limits_or_some_of_them_can_be_given(self, make, sandbox, limits, used):
         play(make(limits=limits), program("ok"))
-        assert sandbox.jobs[0].limits == Limits(wall_s=9.0)
+        assert sandbox.jobs[0].limits == used
 
     def test_a_sandbox_that_fails_once_is_asked_again(self, make):
         env = make()
@@ -355,6 +369,8 @@ class TestMisuse:
             ({"feedback": "loud"}, ValueError, "feedback.*'loud'"),
             ({"limits": 60}, TypeError, "limits.*60"),
             ({"limits": {"hours": 3}}, TypeError, "hours"),
+            ({"limits": {"wall_s": -3}}, ValueError, "wall_s.*-3"),
+            ({"sandbox": {"cores": 3}}, TypeError, "cores"),
             ({"sandbox": "docker"}, TypeError, "sandbox.*docker"),
             ({"cache": 1}, TypeError, "cache.*1"),
             ({"execution_seed": -1}, ValueError, "execution_seed.*-1"),

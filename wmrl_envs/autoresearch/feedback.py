@@ -43,9 +43,9 @@ def transcript(task: str, turns: Sequence[tuple[str, str]], ending: str) -> str:
 
 
 def _status(outcome: Outcome) -> str:
-    if outcome.feedback_grade is None:
+    if outcome.grade is None:
         return f"not graded ({outcome.note})"
-    return outcome.feedback_grade.status.value
+    return outcome.grade.status.value
 
 
 def _details(outcome: Outcome) -> list[str]:

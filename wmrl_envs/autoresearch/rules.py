@@ -71,6 +71,11 @@ class Rules:
         """The space of one episode's actions."""
         return UnicodeText(MAX_ACTION)
 
+    @property
+    def shows_scores(self) -> bool:
+        """Does an agent get to see the score on the feedback half in time to use it?"""
+        return self.feedback == "full" and self.max_turns > 1
+
     def task_text(self, task: Task) -> str:
         """What the agent sees of a task."""
         text = task.card() if self.observation == "card" else task.overview()

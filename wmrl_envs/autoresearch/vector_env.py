@@ -96,7 +96,9 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         rules = Rules(self.tasks, max_turns, reward, observation, feedback)
         max_steps = _checked_max_steps(max_episode_steps)
         self._seats = [Seat(rules, max_steps) for _ in range(num_envs)]
-        self._executor = Executor(sandbox, limits, cache, execution_seed, workers)
+        self._executor = Executor(
+            sandbox, limits, cache, execution_seed, workers, feedback=rules.shows_scores
+        )
         self.single_observation_space = rules.observation_space()
         self.single_action_space = rules.action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
