@@ -42,7 +42,7 @@ def _seed_generators(seed: int) -> None:
 def _allow_threads(threads: int) -> None:
     """The server loaded BLAS and OpenMP with one thread; the environment is read no more."""
     try:
-        import threadpoolctl  # type: ignore[import-untyped]
+        import threadpoolctl
     except ImportError:
         return
     threadpoolctl.threadpool_limits(threads)
