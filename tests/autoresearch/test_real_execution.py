@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from wmrl_envs.autoresearch.sandbox import Sandbox
+from wmrl_envs.errors import SandboxUnavailable
 
 pytestmark = pytest.mark.sandbox
 
@@ -44,9 +45,13 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def sandbox():
     with Sandbox(workers=2) as shared:
+        try:
+            shared.report()
+        except SandboxUnavailable as error:
+            pytest.skip(str(error))
         yield shared
 
 
