@@ -163,7 +163,8 @@ def extract_code(action: str) -> str | None:
         return text if _STATEMENT.search(text) else None
     tagged = [body for tag, body in blocks if tag in _PYTHON_TAGS and body.strip()]
     plain = [body for tag, body in blocks if not tag and body.strip()]
-    return (tagged or plain or [None])[-1]
+    found = tagged or plain
+    return found[-1] if found else None
 
 
 def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
