@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmrl_envs.autoresearch.grading import Grade, GradeStatus
-from wmrl_envs.autoresearch.sandbox import Execution, Job
+from wmrl_envs.autoresearch.sandbox import Execution, Job, Limits
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.errors import SandboxError
 
@@ -32,11 +32,15 @@ class FakeSandbox:
     batches: list[int] = field(default_factory=list)
     crashes: Counter = field(default_factory=Counter)
     closed: bool = False
+    limits: Limits = field(default_factory=lambda: Limits(memory_mb=777))
 
     def __deepcopy__(self, memo: dict) -> "FakeSandbox":
         return self
 
-    def run_many(self, jobs: Iterable[Job]) -> Iterator[Execution]:
+    def run_many(
+        self, jobs: Iterable[Job], *, on_error: str = "raise"
+    ) -> Iterator[Execution | SandboxError]:
+        assert on_error == "return"
         listed = list(jobs)
         self.batches.append(len(listed))
         for job in listed:
@@ -45,11 +49,12 @@ class FakeSandbox:
     def close(self) -> None:
         self.closed = True
 
-    def _run(self, job: Job) -> Execution:
-        what, value = re.match(r"# (\w+) ?(\S*) ?#", job.code).groups()
+    def _run(self, job: Job) -> Execution | SandboxError:
+        found = re.match(r"# (\w+) ?(\S*) ?#", job.code)
+        what, value = found.groups() if found else ("nothing", "")
         if what == "crash" and self.crashes[job.code] < int(value or 1_000_000):
             self.crashes[job.code] += 1
-            raise SandboxError("the fork server died")
+            return SandboxError("the fork server died")
         self.jobs.append(job)
         status = "ok" if what in ("ok", "crash", "nothing") else what
         return Execution(
@@ -70,6 +75,15 @@ class FakeSandbox:
 class FakeTask(Task):
     """A task whose submission is its own score; the feedback half gives a tenth of it."""
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.metric = "accuracy"
+        self.time_limit = 5.0
+        self.public_dir = Path("/nowhere")
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return FakeTask, (self.name,)
+
     def overview(self) -> str:
         return f"Overview of {self.name}."
 
@@ -83,22 +97,9 @@ class FakeTask(Task):
         if score < 0:
             return Grade(GradeStatus.INVALID_SUBMISSION, None, None, "a bad row")
         score = score if half == "score" else score / 10
-        return Grade(GradeStatus.VALID, score, min(score, 1.0), "")
+        return Grade(GradeStatus.VALID, score, min(score, 1.0), f"accuracy {score:.6g}")
 
 
 def fake_tasks(count: int = 4) -> tuple[FakeTask, ...]:
     """Tasks ``task-0``, ``task-1``, …"""
-    return tuple(
-        FakeTask(
-            name=f"task-{i}",
-            split="none",
-            modality="tabular",
-            category="binary",
-            metric="accuracy",
-            time_limit=5.0,
-            id_column="id",
-            target_columns=("target",),
-            public_dir=Path("/nowhere"),
-        )
-        for i in range(count)
-    )
+    return tuple(FakeTask(f"task-{i}") for i in range(count))

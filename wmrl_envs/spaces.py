@@ -11,11 +11,12 @@ _LONGEST_SAMPLE = 64
 
 
 class UnicodeText(gym.Space[str]):
-    """Any Python string of ``min_length`` to ``max_length`` characters.
+    r"""Any Python string of ``min_length`` to ``max_length`` characters.
 
     ``gymnasium.spaces.Text`` does not fit code: its default character set has no space and no
-    newline, and ``AsyncVectorEnv``'s shared memory silently corrupts it. This space tests membership
-    in O(1), prints short, and fails loudly under shared memory (pass ``shared_memory=False``).
+    newline, and ``AsyncVectorEnv``'s shared memory silently corrupts it. This space tests
+    membership in O(1), prints short, and fails loudly under shared memory (pass
+    ``shared_memory=False``).
 
     Args:
         max_length: The longest string, in characters.
@@ -28,7 +29,7 @@ class UnicodeText(gym.Space[str]):
 
     Example:
         >>> space = UnicodeText(100)
-        >>> space.contains("print('é')\\n")
+        >>> space.contains("print('é')\n")
         True
         >>> space
         UnicodeText(0, 100)
@@ -58,7 +59,8 @@ class UnicodeText(gym.Space[str]):
         """Draws a short string (at most 64 characters over ``min_length``)."""
         if mask is not None or probability is not None:
             raise ValueError(
-                f"UnicodeText.sample takes neither mask nor probability, got {mask=}, {probability=}"
+                "UnicodeText.sample takes neither mask nor probability, "
+                f"got mask={mask!r}, probability={probability!r}"
             )
         longest = min(self.max_length, self.min_length + _LONGEST_SAMPLE)
         length = int(self.np_random.integers(self.min_length, longest + 1))

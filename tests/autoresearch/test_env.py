@@ -121,9 +121,16 @@ class TestTurns:
     def test_the_feedback_shows_the_feedback_half_and_never_the_score_half(self, make):
         feedback = play(make(max_turns=2), program("ok 0.8125"))[0]["feedback"]
         assert feedback.startswith("turn 1 of 2: valid\n")
-        assert "accuracy on the feedback half: 0.08125" in feedback
+        assert "accuracy 0.08125\nbetter than 8.1% of the leaderboard" in feedback
         assert "0.8125" not in feedback
         assert "hello from ok" in feedback
+
+    def test_after_a_single_turn_the_feedback_holds_no_score(self, make):
+        feedback = play(make(), program("ok 0.8125"))[0]["feedback"]
+        assert feedback == "turn 1 of 1: valid\nstdout, its end:\nhello from ok\n"
+
+    def test_the_feedback_shows_what_is_wrong_with_a_submission(self, make):
+        assert "a bad row" in play(make(), program("ok -1"))[0]["feedback"]
 
     def test_the_feedback_shows_the_exception(self, make):
         feedback = play(make(max_turns=2), program("error"))[0]["feedback"]
@@ -180,7 +187,7 @@ class TestReset:
             assert info == {"task": "task-2"}
 
     def test_an_unknown_task_is_refused_by_name(self, make):
-        with pytest.raises(ValueError, match="task-0, task-1.*'titanic'"):
+        with pytest.raises(ValueError, match=r"task-0, task-1.*'titanic'"):
             make().reset(options={"task": "titanic"})
 
     def test_the_card_or_the_overview_is_shown(self, make):
@@ -265,13 +272,20 @@ class TestExecution:
         play(make(execution_seed=11), program("ok"))
         [job] = sandbox.jobs
         assert job.seed == 11
-        assert job.limits.wall_s == fake_tasks()[0].time_limit
+        assert job.limits == Limits(wall_s=5.0, cpu_s=5.0, memory_mb=777)
         assert dict(job.ro_data) == {str(fake_tasks()[0].public_dir): "/data"}
 
-    @pytest.mark.parametrize("limits", [Limits(wall_s=9.0), {"wall_s": 9.0}])
-    def test_limits_can_be_given(self, make, sandbox, limits):
+    @pytest.mark.parametrize(
+        ("limits", "used"),
+        [
+            (Limits(wall_s=9.0), Limits(wall_s=9.0)),
+            ({"wall_s": 9.0}, Limits(wall_s=9.0, cpu_s=5.0, memory_mb=777)),
+            ({"processes": 4}, Limits(wall_s=5.0, cpu_s=5.0, memory_mb=777, processes=4)),
+        ],
+    )
+    def test_limits_or_some_of_them_can_be_given(self, make, sandbox, limits, used):
         play(make(limits=limits), program("ok"))
-        assert sandbox.jobs[0].limits == Limits(wall_s=9.0)
+        assert sandbox.jobs[0].limits == used
 
     def test_a_sandbox_that_fails_once_is_asked_again(self, make):
         env = make()
@@ -344,9 +358,9 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("kwargs", "error", "match"),
         [
-            ({"tasks": "titanic"}, ValueError, "titanic"),
+            ({"tasks": "titanik"}, ValueError, "titanik.*titanic"),
             ({"tasks": ()}, ValueError, "tasks"),
-            ({"tasks": fake_tasks(1) * 2}, ValueError, "different names"),
+            ({"tasks": fake_tasks(1) * 2}, ValueError, "repeat.*task-0"),
             ({"max_turns": 0}, ValueError, "max_turns.*0"),
             ({"max_turns": 1.5}, TypeError, "max_turns.*1.5"),
             ({"max_turns": True}, TypeError, "max_turns"),
@@ -355,6 +369,8 @@ class TestMisuse:
             ({"feedback": "loud"}, ValueError, "feedback.*'loud'"),
             ({"limits": 60}, TypeError, "limits.*60"),
             ({"limits": {"hours": 3}}, TypeError, "hours"),
+            ({"limits": {"wall_s": -3}}, ValueError, "wall_s.*-3"),
+            ({"sandbox": {"cores": 3}}, TypeError, "cores"),
             ({"sandbox": "docker"}, TypeError, "sandbox.*docker"),
             ({"cache": 1}, TypeError, "cache.*1"),
             ({"execution_seed": -1}, ValueError, "execution_seed.*-1"),

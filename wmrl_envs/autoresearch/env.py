@@ -45,9 +45,9 @@ class AutoResearchEnv(gym.Env[Observation, str]):
     | `feedback` | `UnicodeText(0, 20000)`  | what became of the last action; "" after a reset       |
     | `turn`     | `Discrete(max_turns+1)`  | turns taken                                            |
 
-    Full feedback holds the status, the score and the leaderboard position on the *feedback half*
-    of the answers and the ends of the program's output streams. The reward comes from the other
-    half, so that an agent cannot climb on its test score.
+    Full feedback holds the status, the ends of the program's output streams and, if there is more
+    than one turn, the score and the leaderboard position on the *feedback half* of the answers.
+    The reward comes from the other half, so that an agent cannot climb on its test score.
 
     ## Rewards
 
@@ -132,7 +132,9 @@ class AutoResearchEnv(gym.Env[Observation, str]):
         self.max_turns = max_turns
         self.render_mode = checked_render_mode(render_mode)
         self._rules = Rules(self.tasks, max_turns, reward, observation, feedback)
-        self._executor = Executor(sandbox, limits, cache, execution_seed)
+        self._executor = Executor(
+            sandbox, limits, cache, execution_seed, feedback=self._rules.shows_scores
+        )
         self.observation_space = self._rules.observation_space()
         self.action_space = self._rules.action_space()
         self._episode: Episode | None = None

@@ -98,9 +98,9 @@ class Episode:
         """
         self._turns.append((action, self._feedback(outcome)))
         self._count(outcome.grade)
-        reward, info = self._pay() if self.over else (0.0, {keys.GRADED: False})
+        reward, info = self._pay()
         if self._best is not None and not self._ungraded_turns:
-            info[keys.GRADE_STATUS] = str(self._best.status.value)
+            info[keys.GRADE_STATUS] = self._best.status.value
         return self.observation(), reward, self.over, False, info
 
     def render(self) -> str:
@@ -108,8 +108,8 @@ class Episode:
         return transcript(self._text, self._turns, self._ending())
 
     def _feedback(self, outcome: Outcome) -> str:
-        turn, rules = len(self._turns) + 1, self._rules
-        return feedback_text(outcome, turn, rules.max_turns, rules.feedback, self.task.metric)
+        turn = len(self._turns) + 1
+        return feedback_text(outcome, turn, self._rules.max_turns, self._rules.feedback)
 
     def _ending(self) -> str:
         if not self.over:
@@ -126,7 +126,7 @@ class Episode:
             self._best = grade
 
     def _pay(self) -> tuple[float, dict[str, Any]]:
-        reward = self._reward()
+        reward = self._reward() if self.over else None
         if reward is None:
             return 0.0, {keys.GRADED: False}
         return reward, {keys.GRADED: True, keys.MEASURED_REWARD: reward}

@@ -2,8 +2,8 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from wmrl_envs.autoresearch.checks import checked_bool, checked_int
@@ -16,10 +16,7 @@ __all__ = ["Executor", "Metrics"]
 
 _logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 2
 _CACHE_SIZE = 16_384
-# After this many submissions in a row that the sandbox failed on, the rest of the batch is given up.
-_HOPELESS = 2
 _DATA_MOUNT = "/data"
 
 
@@ -57,13 +54,14 @@ class Executor:
 
     Args:
         sandbox: A sandbox to share, the keyword arguments of an own one, or None for the default
-            one. An own sandbox is started by the first execution and stopped by :meth:`close`.
-        limits: Limits of one execution, or their fields; None stands for the defaults with the
-            task's time limit.
+            one. An own sandbox starts with the first execution and is stopped by :meth:`close`.
+        limits: Limits of one execution, or some of their fields. What is not given is the task's
+            time limit (wall time, and CPU time per thread), else the sandbox's default.
         cache: Remember the outcomes of repeatable executions (those that neither ran out of time
             nor of memory), the latest 16,384 of them.
         execution_seed: The seed that every program is started with.
         workers: Programs that an own sandbox executes at once.
+        feedback: Grade valid submissions on the feedback half of the answers too.
 
     Raises:
         TypeError: An argument has the wrong type.
@@ -77,13 +75,15 @@ class Executor:
         cache: bool = True,
         execution_seed: int = 0,
         workers: int = 1,
+        feedback: bool = True,
     ) -> None:
         self._cache = checked_bool("cache", cache)
         self._seed = checked_int("execution_seed", execution_seed, least=0)
-        self._limits = _as_limits(limits)
+        self._feedback = feedback
         workers = checked_int("workers", workers, least=1)
-        self._own_sandbox = _own_sandbox_options(sandbox, workers)
-        self._sandbox = None if self._own_sandbox is not None else sandbox
+        self._owns_sandbox = sandbox is None or isinstance(sandbox, Mapping)
+        self._sandbox = _as_sandbox(sandbox, workers)
+        self._limits = _checked_limits(limits)
         self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._metrics = Metrics()
 
@@ -108,10 +108,9 @@ class Executor:
         return asdict(self._metrics)
 
     def close(self) -> None:
-        """Stops the sandbox if this executor started it; may be called twice."""
-        if self._own_sandbox is not None and self._sandbox is not None:
+        """Stops the sandbox if it is this executor's own; may be called twice."""
+        if self._owns_sandbox:
             self._sandbox.close()
-            self._sandbox = None
 
     def _run(self, submissions: Sequence[Submission]) -> list[Outcome]:
         keys = [self._key(position, s) for position, s in enumerate(submissions)]
@@ -124,45 +123,38 @@ class Executor:
         return [known[key] for key in keys]
 
     def _key(self, position: int, submission: Submission) -> Hashable:
+        """Equal for submissions that may share an execution."""
         if not self._cache:
             return position
         task = submission.task
         return (task.name, submission.code, self._seed, self._limits_of(task))
 
     def _remember(self, outcomes: Mapping[Hashable, Outcome]) -> None:
-        if not self._cache:
-            return
         for key, outcome in outcomes.items():
-            if outcome.repeatable:
+            if self._cache and outcome.repeatable:
                 self._outcomes[key] = outcome
                 self._outcomes.move_to_end(key)
         while len(self._outcomes) > _CACHE_SIZE:
             self._outcomes.popitem(last=False)
 
     def _execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        attempts = hopeless = 0
-        while len(outcomes) < len(submissions) and hopeless < _HOPELESS:
-            done = len(outcomes)
-            try:
-                self._execute_into(outcomes, submissions[done:])
-            except SandboxError as error:
-                _logger.warning("the sandbox failed on a submission: %s", error)
-                if len(outcomes) > done:
-                    attempts = hopeless = 0
-                attempts += 1
-                if attempts == _ATTEMPTS:
-                    outcomes.append(_infrastructure_failed())
-                    attempts, hopeless = 0, hopeless + 1
-        return outcomes + [_infrastructure_failed()] * (len(submissions) - len(outcomes))
+        """Executes each submission, and once more those that the sandbox failed on."""
+        outcomes = list(self._attempt(submissions))
+        failed = [i for i, outcome in enumerate(outcomes) if outcome.grade is None]
+        again = self._attempt([submissions[i] for i in failed])
+        for i, outcome in zip(failed, again, strict=True):
+            outcomes[i] = outcome
+        return outcomes
 
-    def _execute_into(self, outcomes: list[Outcome], submissions: Sequence[Submission]) -> None:
-        expected = len(outcomes) + len(submissions)
-        executions = self._running_sandbox().run_many([self._job(s) for s in submissions])
-        for submission, execution in zip(submissions, executions, strict=False):
-            outcomes.append(grade_execution(submission.task, execution))
-        if len(outcomes) < expected:
-            raise SandboxError(f"{expected - len(outcomes)} of {len(submissions)} jobs got lost")
+    def _attempt(self, submissions: Sequence[Submission]) -> Iterator[Outcome]:
+        jobs = [self._job(submission) for submission in submissions]
+        results = self._sandbox.run_many(jobs, on_error="return") if jobs else iter(())
+        for submission, result in zip(submissions, results, strict=True):
+            if isinstance(result, SandboxError):
+                _logger.warning("the sandbox failed on a program: %s", result)
+                yield Outcome.ungraded("the sandbox failed")
+            else:
+                yield grade_execution(submission.task, result, self._feedback)
 
     def _job(self, submission: Submission) -> Job:
         task = submission.task
@@ -174,31 +166,25 @@ class Executor:
         )
 
     def _limits_of(self, task: Task) -> Limits:
-        if self._limits is not None:
+        if isinstance(self._limits, Limits):
             return self._limits
-        return Limits(wall_s=task.time_limit, cpu_s=task.time_limit)
-
-    def _running_sandbox(self) -> Sandbox:
-        if self._sandbox is None:
-            self._sandbox = Sandbox(**self._own_sandbox or {})
-        return self._sandbox
+        base = self._sandbox.limits
+        times = {"wall_s": task.time_limit, "cpu_s": task.time_limit * base.threads}
+        return replace(base, **{**times, **self._limits})
 
 
-def _infrastructure_failed() -> Outcome:
-    return Outcome.ungraded("the sandbox failed")
-
-
-def _own_sandbox_options(sandbox: Any, workers: int) -> dict[str, Any] | None:
+def _as_sandbox(sandbox: Sandbox | Mapping[str, Any] | None, workers: int) -> Sandbox:
     if sandbox is None or isinstance(sandbox, Mapping):
-        return {"workers": workers, **(sandbox or {})}
+        return Sandbox(**{"workers": workers, **(sandbox or {})})
     if not callable(getattr(sandbox, "run_many", None)):
         raise TypeError(f"sandbox must be a Sandbox, its arguments or None, got {sandbox!r}")
-    return None
+    return sandbox
 
 
-def _as_limits(limits: Limits | Mapping[str, Any] | None) -> Limits | None:
-    if isinstance(limits, Mapping):
-        return Limits(**limits)
-    if limits is not None and not isinstance(limits, Limits):
+def _checked_limits(limits: Limits | Mapping[str, Any] | None) -> Limits | dict[str, Any]:
+    if isinstance(limits, Limits):
+        return limits
+    if limits is not None and not isinstance(limits, Mapping):
         raise TypeError(f"limits must be Limits, their fields or None, got {limits!r}")
-    return limits
+    Limits(**(limits or {}))
+    return dict(limits or {})

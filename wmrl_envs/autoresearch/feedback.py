@@ -8,7 +8,7 @@ from wmrl_envs.autoresearch.rules import MAX_FEEDBACK
 __all__ = ["feedback_text", "transcript"]
 
 
-def feedback_text(outcome: Outcome, turn: int, max_turns: int, level: str, metric: str) -> str:
+def feedback_text(outcome: Outcome, turn: int, max_turns: int, level: str) -> str:
     """Words what became of a turn, without a hint of the half of the answers that is scored.
 
     Args:
@@ -16,7 +16,6 @@ def feedback_text(outcome: Outcome, turn: int, max_turns: int, level: str, metri
         turn: The turn's number, from 1.
         max_turns: Turns of the episode.
         level: ``"full"``, ``"status"`` or ``"none"``.
-        metric: The name of the task's metric.
 
     Returns:
         At most ``MAX_FEEDBACK`` characters; "" at the level ``"none"``.
@@ -25,7 +24,7 @@ def feedback_text(outcome: Outcome, turn: int, max_turns: int, level: str, metri
         return ""
     lines = [f"turn {turn} of {max_turns}: {_status(outcome)}"]
     if level == "full":
-        lines += _details(outcome, metric)
+        lines += _details(outcome)
     return "\n".join(lines)[:MAX_FEEDBACK] + "\n"
 
 
@@ -44,20 +43,16 @@ def transcript(task: str, turns: Sequence[tuple[str, str]], ending: str) -> str:
 
 
 def _status(outcome: Outcome) -> str:
-    if outcome.feedback_grade is None:
+    if outcome.grade is None:
         return f"not graded ({outcome.note})"
-    return str(outcome.feedback_grade.status.value)
+    return outcome.grade.status.value
 
 
-def _details(outcome: Outcome, metric: str) -> list[str]:
+def _details(outcome: Outcome) -> list[str]:
     grade = outcome.feedback_grade
-    lines = []
-    if grade is not None and grade.score is not None:
-        lines.append(f"{metric} on the feedback half: {grade.score:.6g}")
+    lines = [grade.message] if grade is not None and grade.message else []
     if grade is not None and grade.position is not None:
-        lines.append(f"position on the leaderboard: {grade.position:.3f} (1 is the top)")
-    if grade is not None and grade.message:
-        lines.append(grade.message)
+        lines.append(f"better than {grade.position:.1%} of the leaderboard")
     for name, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text.strip():
             lines += [f"{name}, its end:", text.rstrip()]

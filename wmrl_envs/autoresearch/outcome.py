@@ -40,7 +40,8 @@ class Outcome:
 
     Attributes:
         grade: The grade on the score half of the answers; None where the turn was not graded.
-        feedback_grade: The grade on the feedback half, which the agent may see.
+        feedback_grade: What the agent may see of it: the grade on the feedback half where the
+            submission is valid (None where nobody asked for it), else the grade itself.
         note: Why the turn was not graded; "" where it was.
         stdout: The end of what the program printed.
         stderr: The end of its error stream, the exception's line included.
@@ -61,7 +62,7 @@ class Outcome:
     @classmethod
     def unexecuted(cls, status: GradeStatus, message: str) -> "Outcome":
         """The outcome of an action whose status shows without an execution."""
-        grade = Grade(status=status, score=None, position=None, message=message)
+        grade = Grade(status, message=message)
         return cls(grade=grade, feedback_grade=grade)
 
     @classmethod
@@ -70,19 +71,21 @@ class Outcome:
         return cls(grade=None, note=note, repeatable=False)
 
 
-def grade_execution(task: Task, execution: Execution) -> Outcome:
+def grade_execution(task: Task, execution: Execution, feedback: bool = True) -> Outcome:
     """Grades what one execution left behind.
 
     Args:
         task: The task that the program answers.
         execution: What the sandbox reports.
-
-    Returns:
-        The outcome with the grades on both halves of the answers.
+        feedback: Grade a valid submission on the feedback half too.
     """
+    grade = _grade(task, execution)
+    shown: Grade | None = grade
+    if grade.status is GradeStatus.VALID:
+        shown = task.grade(execution.artifact, "feedback") if feedback else None
     return Outcome(
-        grade=_grade(task, execution, "score"),
-        feedback_grade=_grade(task, execution, "feedback"),
+        grade=grade,
+        feedback_grade=shown,
         stdout=execution.stdout[-_TAIL:],
         stderr=execution.stderr[-_TAIL:],
         cpu_s=execution.cpu_s,
@@ -91,11 +94,11 @@ def grade_execution(task: Task, execution: Execution) -> Outcome:
     )
 
 
-def _grade(task: Task, execution: Execution, half: str) -> Grade:
+def _grade(task: Task, execution: Execution) -> Grade:
     if execution.status != "ok":
         status, message = _FAILURES[execution.status]
-        return Grade(status=status, score=None, position=None, message=message)
-    grade = task.grade(execution.artifact, half)
+        return Grade(status, message=message)
+    grade = task.grade(execution.artifact, "score")
     if execution.artifact is None and execution.artifact_error:
         return replace(grade, message=execution.artifact_error)
     return grade

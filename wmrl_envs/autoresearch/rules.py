@@ -34,7 +34,7 @@ class Rules:
     """What all episodes of an environment have in common.
 
     Attributes:
-        tasks: The tasks, of different names.
+        tasks: At least one task, of different names.
         max_turns: Turns of an episode.
         reward: What the best turn pays: its rung of the ladder, its position, or its raw score.
         observation: How a task is shown: its overview, or its three-line card.
@@ -56,11 +56,6 @@ class Rules:
         checked_choice("reward", self.reward, get_args(RewardName))
         checked_choice("observation", self.observation, get_args(ObservationName))
         checked_choice("feedback", self.feedback, get_args(FeedbackName))
-        names = [task.name for task in self.tasks]
-        if not names:
-            raise ValueError("tasks must name at least one task, got none")
-        if len(set(names)) < len(names):
-            raise ValueError(f"tasks must have different names, got {names}")
 
     def observation_space(self) -> spaces.Dict:
         """The space of one episode's observations."""
@@ -75,6 +70,11 @@ class Rules:
     def action_space(self) -> UnicodeText:
         """The space of one episode's actions."""
         return UnicodeText(MAX_ACTION)
+
+    @property
+    def shows_scores(self) -> bool:
+        """Does an agent get to see the score on the feedback half in time to use it?"""
+        return self.feedback == "full" and self.max_turns > 1
 
     def task_text(self, task: Task) -> str:
         """What the agent sees of a task."""

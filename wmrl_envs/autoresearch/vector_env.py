@@ -1,6 +1,6 @@
 """Many AutoResearch episodes at once, whose programs are executed as one batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,13 +96,15 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         rules = Rules(self.tasks, max_turns, reward, observation, feedback)
         max_steps = _checked_max_steps(max_episode_steps)
         self._seats = [Seat(rules, max_steps) for _ in range(num_envs)]
-        self._executor = Executor(sandbox, limits, cache, execution_seed, workers)
+        self._executor = Executor(
+            sandbox, limits, cache, execution_seed, workers, feedback=rules.shows_scores
+        )
         self.single_observation_space = rules.observation_space()
         self.single_action_space = rules.action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators of the sub-environments, as in ``SyncVectorEnv``."""
         return tuple(seat.np_random for seat in self._seats)
@@ -163,7 +165,8 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         playing = self._playing(actions)
         proposals = [self._seats[i].propose(action) for i, action in playing.items()]
         outcomes = dict(zip(playing, self._executor.resolve(proposals), strict=True))
-        rows, infos = [], {}
+        rows = []
+        infos: dict[str, Any] = {}
         for i, seat in enumerate(self._seats):
             info = self._pass(seat, playing.get(i), outcomes.get(i))
             rows.append((seat.reward, seat.terminated, seat.truncated))
@@ -191,13 +194,14 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
 
     def _observations(self) -> dict[str, Any]:
         space = self.single_observation_space
-        empty = create_empty_array(space, self.num_envs, fn=np.zeros)
-        return concatenate(space, [seat.observation() for seat in self._seats], empty)
+        out: Any = create_empty_array(space, self.num_envs, fn=np.zeros)
+        batch: Any = concatenate(space, [seat.observation() for seat in self._seats], out)
+        return batch
 
     def _playing(self, actions: Any) -> dict[int, Any]:
         """The actions that count, by sub-environment."""
-        if isinstance(actions, str):
-            raise TypeError(f"actions must be {self.num_envs} strings, got one: {actions!r}")
+        if isinstance(actions, str) or not isinstance(actions, Iterable):
+            raise TypeError(f"actions must be {self.num_envs} strings, got {actions!r}")
         listed = list(iterate(self.action_space, actions))
         if len(listed) != self.num_envs:
             raise ValueError(f"actions must be {self.num_envs} strings, got {len(listed)}")
