@@ -85,8 +85,9 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         )
         gym.Wrapper.__init__(self, env)
         sampler = find_wrapper(env, AnchorSamplingWrapper)
+        fraction = None if sampler is None else sampler.fraction
         self.estimator = make_estimator(
-            estimator, method, debias, denoise, estimator_kwargs, sampler and sampler.fraction
+            estimator, method, debias, denoise, estimator_kwargs, fraction
         )
         self._ledger = GroupLedger(1)
 

@@ -116,8 +116,9 @@ def _asked(
 
 
 def _fault(answer: Any) -> str | None:
-    reward = answer.reward if isinstance(answer, Prediction) else answer
-    if isinstance(answer, Prediction) and not isinstance(answer.feedback, str):
+    is_prediction = isinstance(answer, Prediction)
+    reward = answer.reward if is_prediction else answer
+    if is_prediction and not isinstance(answer.feedback, str):
         return f"must have a string as feedback, got {answer.feedback!r}"
     if reward is None:
         return None

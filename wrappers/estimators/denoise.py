@@ -117,7 +117,8 @@ class ReferenceWeighter:
 
     s^2 is the mean squared difference of centred predictions and measurements over the variance of
     the measurements, averaged over groups with a half-life (arXiv 2608.12564, public
-    configuration). It divides group by group, so nearly constant groups (variance below 1e-9) are skipped.
+    configuration). It divides group by group, so nearly constant groups (variance below 1e-9) are
+    skipped.
 
     Example:
         >>> weighter = ReferenceWeighter(warmup=1)

@@ -17,6 +17,7 @@ from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
     apply_outcomes,
     own_infos,
+    places,
     read_row,
     reset_mask,
     seed_list,
@@ -80,7 +81,7 @@ class AnchorSamplingWrapper(
         """The share of groups that are anchors."""
         return self._draw.fraction
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -97,7 +98,7 @@ class AnchorSamplingWrapper(
         mask = reset_mask(options, self.num_envs)
         groups = self._explicit_groups(options)
         self._clock.reset(mask)
-        starting = np.flatnonzero(mask)
+        starting = places(mask)
         for i in starting:
             self._group[i] = self._counter.begin(i, seeds[i], groups[i])
         self._begin(starting, [may_execute(options, seeds[i]) for i in starting])
@@ -113,11 +114,11 @@ class AnchorSamplingWrapper(
         phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
         rewards = np.where(self._anchor & phase.stepped, env_rewards, 0.0)
         self._return += rewards
-        self._finish(np.flatnonzero(phase.ended), rewards, self._clock.last_infos(infos))
-        starting = np.flatnonzero(phase.started)
+        self._finish(places(phase.ended), rewards, self._clock.last_infos(infos))
+        starting = places(phase.started)
         for i in starting:
             self._group[i] = self._counter.begin(i)
-        self._begin(starting, [True] * starting.size)
+        self._begin(starting, [True] * len(starting))
         return obs, rewards, terminations, truncations, self._with_groups(infos, starting)
 
     def _explicit_groups(self, options: dict[str, Any] | None) -> list[int | None]:
@@ -130,17 +131,17 @@ class AnchorSamplingWrapper(
             )
         return [explicit_group(group) for group in groups]
 
-    def _begin(self, indices: np.ndarray, allowed: Sequence[bool]) -> None:
+    def _begin(self, indices: list[int], allowed: Sequence[bool]) -> None:
         self._anchor[indices] = self._draw(self._group[indices]) & np.array(allowed, dtype=bool)
         self._return[indices] = 0.0
 
     def _execute(self, seeds: Sequence[int | None], mask: np.ndarray) -> bool | frozenset[int]:
-        anchors = [seeds[i] for i in np.flatnonzero(mask & self._anchor)]
+        anchors = [seeds[i] for i in places(mask & self._anchor)]
         if None in anchors:
             return True
         return frozenset(seed for seed in anchors if seed is not None)
 
-    def _finish(self, indices: np.ndarray, rewards: np.ndarray, infos: dict[str, Any]) -> None:
+    def _finish(self, indices: list[int], rewards: np.ndarray, infos: dict[str, Any]) -> None:
         outcomes = {
             i: sampled_outcome(
                 read_row(infos, i),
@@ -148,14 +149,14 @@ class AnchorSamplingWrapper(
                 bool(self._anchor[i]),
                 float(self._return[i]),
             )
-            for i in indices.tolist()
+            for i in indices
         }
         apply_outcomes(self, infos, rewards, outcomes)
 
-    def _with_groups(self, infos: dict[str, Any], indices: np.ndarray) -> dict[str, Any]:
+    def _with_groups(self, infos: dict[str, Any], indices: list[int]) -> dict[str, Any]:
         rows = {
             i: {keys.GROUP: int(self._group[i]), keys.ANCHOR: bool(self._anchor[i])}
-            for i in indices.tolist()
+            for i in indices
         }
         write_rows(self, infos, rows)
         return infos

@@ -23,6 +23,7 @@ from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
     apply_outcomes,
     own_infos,
+    places,
     read_row,
     reset_mask,
 )
@@ -92,13 +93,14 @@ class CorrectionWrapper(
         )
         VectorWrapper.__init__(self, env)
         sampler = find_sampler(env)
+        fraction = None if sampler is None else sampler.fraction
         self.estimator = make_estimator(
-            estimator, method, debias, denoise, estimator_kwargs, sampler and sampler.fraction
+            estimator, method, debias, denoise, estimator_kwargs, fraction
         )
         self._clock = EpisodeClock(env)
         self._ledger = GroupLedger(self.num_envs)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -108,7 +110,7 @@ class CorrectionWrapper(
         mask = reset_mask(options, self.num_envs)
         obs, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         self._clock.reset(mask)
-        self._begin(np.flatnonzero(mask), infos)
+        self._begin(places(mask), infos)
         return obs, infos
 
     def step(
@@ -119,18 +121,18 @@ class CorrectionWrapper(
         phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
         rewards = np.array(env_rewards, dtype=np.float64)
         last = self._clock.last_infos(infos)
-        rows = {i: read_row(last, i) for i in np.flatnonzero(phase.ended).tolist()}
+        rows = {i: read_row(last, i) for i in places(phase.ended)}
         for i, row in rows.items():
             self._ledger.finish(i, anchor_pair(row))
         self.estimator.update(self._ledger.take_complete())
         predicted = {i: row for i, row in rows.items() if keys.PREDICTED_REWARD in row}
         outcomes = correct_rows(self.estimator, self._ledger, predicted)
         apply_outcomes(self, last, rewards, outcomes)
-        self._begin(np.flatnonzero(phase.started), infos)
+        self._begin(places(phase.started), infos)
         return obs, rewards, terminations, truncations, infos
 
-    def _begin(self, indices: np.ndarray, infos: dict[str, Any]) -> None:
-        for i in indices.tolist():
+    def _begin(self, indices: list[int], infos: dict[str, Any]) -> None:
+        for i in indices:
             self._ledger.start(i, read_row(infos, i).get(keys.GROUP))
         self.estimator.update(self._ledger.take_complete())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.core import ActType, ObsType
@@ -10,7 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
-from wmrl_envs.wrappers.vector.rows import EpisodeClock, reset_mask
+from wmrl_envs.wrappers.vector.rows import EpisodeClock, places, reset_mask
 
 __all__ = ["FreezeWrapper"]
 
@@ -56,7 +56,7 @@ class FreezeWrapper(
         """(N,) bool: the sub-environments that are frozen."""
         return self._terminated | self._truncated
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -102,15 +102,15 @@ class FreezeWrapper(
         """Takes ended episodes' last observations and infos from where SAME_STEP puts them."""
         last = {key: value for key, value in infos.items() if "final_" not in key}
         last = _only(last, ~ended, self.num_envs)
-        for i in np.flatnonzero(ended).tolist():
+        for i in places(ended):
             self._observations[i] = infos["final_obs"][i]
             self._add_info(last, _row(infos.get("final_info", {}), i), i)
         return last
 
     def _batched(self) -> ObsType:
         space = self.single_observation_space
-        empty = create_empty_array(space, n=self.num_envs, fn=np.zeros)
-        return concatenate(space, self._observations, empty)  # type: ignore[return-value]
+        empty: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
+        return cast("ObsType", concatenate(space, self._observations, empty))
 
     def _flags(self) -> tuple[np.ndarray, np.ndarray]:
         return self._terminated.copy(), self._truncated.copy()
@@ -131,6 +131,6 @@ def _only(infos: Mapping[str, Any], keep: np.ndarray, num_envs: int) -> dict[str
     helper = VectorEnv[Any, Any, Any]()
     helper.num_envs = num_envs
     kept: dict[str, Any] = {}
-    for i in np.flatnonzero(keep).tolist():
+    for i in places(keep):
         helper._add_info(kept, _row(infos, i), i)
     return kept

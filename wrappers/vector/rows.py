@@ -67,6 +67,11 @@ class EpisodeClock:
         return infos
 
 
+def places(mask: np.ndarray) -> list[int]:
+    """Where a mask (N,) is True, as Python integers."""
+    return np.flatnonzero(mask).tolist()
+
+
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
     """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all."""
     mask = (options or {}).get("reset_mask")

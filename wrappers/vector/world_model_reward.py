@@ -25,6 +25,7 @@ from wmrl_envs.wrappers.vector.rows import (
     Phase,
     apply_outcomes,
     own_infos,
+    places,
     read_row,
     reset_mask,
 )
@@ -100,7 +101,7 @@ class WorldModelRewardWrapper(
         self._recorders = [EpisodeRecorder(None, 0) for _ in range(self.num_envs)]
         self._executed = np.zeros(self.num_envs, dtype=bool)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -112,7 +113,7 @@ class WorldModelRewardWrapper(
             options = {**(options or {}), "execute": False}
         obs, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         self._clock.reset(mask)
-        self._begin(np.flatnonzero(mask), obs, infos)
+        self._begin(places(mask), obs, infos)
         return obs, infos
 
     def step(
@@ -124,29 +125,29 @@ class WorldModelRewardWrapper(
         phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
         self._record(taken, phase)
         predictions = self._predict(phase)
-        ended = np.flatnonzero(phase.ended).tolist()
+        ended = places(phase.ended)
         rewards, last = np.zeros(self.num_envs), self._clock.last_infos(infos)
         outcomes = {
             i: predicted_outcome(read_row(last, i), predictions.pop(i).reward) for i in ended
         }
         apply_outcomes(self, last, rewards, outcomes)
-        self._begin(np.flatnonzero(phase.started), obs, infos)
+        self._begin(places(phase.started), obs, infos)
         obs = _with_feedback(obs, predictions)
         return obs, rewards, terminations, truncations, infos
 
-    def _begin(self, indices: np.ndarray, obs: ObsType, infos: dict[str, Any]) -> None:
-        if not indices.size:
+    def _begin(self, indices: list[int], obs: ObsType, infos: dict[str, Any]) -> None:
+        if not indices:
             return
         observations = list(iterate(self.observation_space, obs))
         frames = _Frames(self.env)
-        for i in indices.tolist():
+        for i in indices:
             self._recorders[i] = EpisodeRecorder(observations[i], self._frames)
             self._recorders[i].frames.see(lambda i=i: frames[i])  # type: ignore[misc]
             self._executed[i] = read_row(infos, i).get(keys.ANCHOR, False)
 
     def _record(self, actions: list[Any], phase: Phase) -> None:
         frames = _Frames(self.env)
-        for i in np.flatnonzero(phase.stepped).tolist():
+        for i in places(phase.stepped):
             self._recorders[i].add(actions[i])
             self._recorders[i].frames.see(lambda i=i: frames[i], final=bool(phase.ended[i]))  # type: ignore[misc]
 
@@ -154,7 +155,7 @@ class WorldModelRewardWrapper(
         asked = phase.ended.copy()
         if self._gives_feedback:
             asked |= phase.stepped & ~self._executed
-        indices = np.flatnonzero(asked).tolist()
+        indices = places(asked)
         episodes = [self._recorders[i].episode() for i in indices]
         return dict(zip(indices, predict(self.world_model, episodes, self._on_error), strict=True))
 
