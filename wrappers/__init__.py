@@ -1,1 +1,16 @@
 """The reward path: anchor sampling, world-model rewards and their correction."""
+
+from wmrl_envs.wrappers.anchor_sampling import AnchorSamplingWrapper
+from wmrl_envs.wrappers.correction import CorrectionWrapper
+from wmrl_envs.wrappers.world_model_reward import WorldModelRewardWrapper
+from wmrl_envs.wrappers.world_models import CallableWorldModel, Episode, Prediction, WorldModel
+
+__all__ = [
+    "AnchorSamplingWrapper",
+    "CallableWorldModel",
+    "CorrectionWrapper",
+    "Episode",
+    "Prediction",
+    "WorldModel",
+    "WorldModelRewardWrapper",
+]

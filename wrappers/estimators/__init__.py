@@ -1,1 +1,6 @@
-"""Filled in by the modules of this folder."""
+"""The mathematics of the reward path, without Gymnasium in it."""
+
+from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
+from wmrl_envs.wrappers.estimators.correction import Corrected, Correction, FittedCorrection
+
+__all__ = ["AnchorDraw", "Corrected", "Correction", "FittedCorrection"]

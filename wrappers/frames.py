@@ -1,0 +1,73 @@
+"""Frames spread evenly over an episode whose length nobody knows yet."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class FrameSampler:
+    """Keeps every k-th frame; when it holds 2n frames, drops every second and doubles k.
+
+    Rendering is lazy: frames that are not kept are never rendered.
+
+    Args:
+        frames: n, how many frames :meth:`spread` returns at most.
+
+    Example:
+        >>> sampler = FrameSampler(4)
+        >>> for step in range(100):
+        ...     sampler.see(lambda: np.full((2, 2, 3), step, np.uint8))
+        >>> sampler.spread()[:, 0, 0, 0]
+        array([ 0, 32, 64, 96], dtype=uint8)
+    """
+
+    def __init__(self, frames: int) -> None:
+        self._frames = frames
+        self._stride = 1
+        self._seen = 0
+        self._kept: list[np.ndarray] = []
+        self._last_kept = -1
+
+    @property
+    def wants(self) -> bool:
+        """Whether the coming frame is due to be kept."""
+        return self._seen % self._stride == 0
+
+    def see(self, render: Callable[[], Any], final: bool = False) -> None:
+        """Passes one step; calls ``render`` only if its frame is kept.
+
+        Args:
+            render: Returns an (H, W, 3) uint8 frame.
+            final: Whether this is the episode's last frame, which is always kept.
+        """
+        if not self._frames:
+            return
+        if self.wants or final:
+            self._kept.append(_checked(render()))
+        self._seen += 1
+        if len(self._kept) >= 2 * self._frames and not final:
+            self._kept = self._kept[::2]
+            self._stride *= 2
+
+    def spread(self) -> np.ndarray | None:
+        """At most n of the kept frames, evenly spaced, first and last included.
+
+        Returns:
+            (n or fewer, H, W, 3) uint8, or None if none were asked for or seen.
+        """
+        if not self._kept:
+            return None
+        count = min(self._frames, len(self._kept))
+        places = np.linspace(0, len(self._kept) - 1, count).round().astype(int)
+        return np.stack([self._kept[place] for place in places])
+
+
+def _checked(frame: Any) -> np.ndarray:
+    frame = np.asarray(frame)
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
+        raise ValueError(
+            f'frames need render_mode="rgb_array" and (H, W, 3) uint8 frames, render() gave '
+            f"shape {frame.shape} and dtype {frame.dtype}"
+        )
+    return frame

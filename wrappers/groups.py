@@ -1,0 +1,153 @@
+"""Groups: which one an episode belongs to, and the anchor pairs of those that are not complete."""
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+import numpy as np
+
+from wmrl_envs.wrappers.estimators.anchors import group_id
+from wmrl_envs.wrappers.estimators.correction import FittedCorrection, Pairs
+
+
+class GroupCounter:
+    """Names the group of every episode of ``num_envs`` (sub-)environments.
+
+    An explicit group is ``options["group"]`` or else the reset seed. An episode without either, as
+    after an autoreset, belongs to the group :func:`group_id` (last explicit group, episodes since),
+    so that single and vector environments agree. Before any explicit group, sub-environment i
+    counts as if its seed had been i.
+
+    Example:
+        >>> counter = GroupCounter(1)
+        >>> counter.begin(0, seed=7), counter.begin(0), counter.begin(0, group=3)
+        (7, 4294967303, 3)
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self._base = list(range(num_envs))
+        self._repeat = [-1] * num_envs
+
+    def begin(self, index: int, seed: int | None = None, group: int | None = None) -> int:
+        """Starts an episode in one sub-environment and returns its group."""
+        explicit = seed if group is None else group
+        if explicit is None:
+            self._repeat[index] += 1
+        else:
+            self._base[index], self._repeat[index] = int(explicit), 0
+        return group_id(self._base[index], self._repeat[index])
+
+
+def may_execute(options: Mapping[str, Any] | None, seed: int | None) -> bool:
+    """Whether the caller's ``options["execute"]`` lets an episode with this reset seed be measured.
+
+    Raises:
+        TypeError: It is neither a bool nor a collection of seeds.
+    """
+    execute = (options or {}).get("execute", True)
+    if isinstance(execute, (bool, np.bool_)):
+        return bool(execute)
+    if isinstance(execute, Container) and not isinstance(execute, (str, bytes)):
+        return seed is not None and seed in execute
+    raise TypeError(
+        f'options["execute"] must be a bool or a collection of reset seeds, got {execute!r}'
+    )
+
+
+def explicit_group(value: Any) -> int | None:
+    """Checks one group of ``options["group"]``.
+
+    Raises:
+        TypeError: It is neither an integer nor None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f'options["group"] must be an integer, got {value!r}')
+    return int(value)
+
+
+class GroupLedger:
+    """Holds back the anchor pairs of each group until the group is complete.
+
+    A group that two or more sub-environments run is complete when the last of them is done. The
+    group of a lone sub-environment is complete when another group starts in its place, for its next
+    episode may belong to the same group. While a group is running, the correction that its first
+    episode met is kept for the others, so that one group is judged by one map.
+
+    Example:
+        >>> ledger = GroupLedger(2)
+        >>> ledger.start(0, 7), ledger.start(1, 7)
+        (None, None)
+        >>> ledger.finish(0, (0.5, 0.4)), ledger.finish(1, (0.9, 0.8))
+        (None, None)
+        >>> ledger.take_complete()
+        [(array([0.5, 0.9]), array([0.4, 0.8]))]
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self._group: list[int | None] = [None] * num_envs
+        self._running = [False] * num_envs
+        self._pending: dict[int, list[tuple[float, float]]] = {}
+        self._pins: dict[int, FittedCorrection] = {}
+
+    def start(self, index: int, group: int | None) -> None:
+        """An episode of this group starts in one sub-environment."""
+        self._group[index], self._running[index] = group, group is not None
+
+    def finish(self, index: int, pair: tuple[float, float] | None = None) -> None:
+        """The episode there ends; ``pair`` is an anchor's (predicted, measured)."""
+        group = self._group[index]
+        self._running[index] = False
+        if pair is not None and group is not None:
+            self._pending.setdefault(group, []).append(pair)
+
+    def group(self, index: int) -> int | None:
+        """The group of the sub-environment's last episode."""
+        return self._group[index]
+
+    def take_complete(self) -> list[Pairs]:
+        """Removes and returns the pairs of complete groups, in the order of their first pair."""
+        running = self._running_groups()
+        complete = [
+            group
+            for group in self._pending
+            if group not in running and self._group.count(group) != 1
+        ]
+        return [_as_arrays(self._pending.pop(group)) for group in complete]
+
+    def pinned(self, group: int | None, current: FittedCorrection) -> FittedCorrection:
+        """The correction of this group: ``current`` for the first episode that asks."""
+        if group is None:
+            return current
+        return self._pins.setdefault(group, current)
+
+    def unpin_finished(self) -> None:
+        """Forgets the corrections of groups that no sub-environment runs."""
+        running = self._running_groups()
+        self._pins = {group: fit for group, fit in self._pins.items() if group in running}
+
+    def _running_groups(self) -> set[int | None]:
+        return {group for group, on in zip(self._group, self._running, strict=True) if on}
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """The pairs held back: ``group`` (n,) int64, ``predicted`` and ``measured`` (n,)."""
+        rows = [(group, *pair) for group, pairs in self._pending.items() for pair in pairs]
+        group, predicted, measured = zip(*rows, strict=True) if rows else ((), (), ())
+        return {
+            "group": np.array(group, np.int64),
+            "predicted": np.array(predicted, np.float64),
+            "measured": np.array(measured, np.float64),
+        }
+
+    def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restores them; the episodes of before are over."""
+        self._group, self._running = [None] * len(self._group), [False] * len(self._group)
+        self._pending, self._pins = {}, {}
+        rows = zip(state["group"], state["predicted"], state["measured"], strict=True)
+        for group, predicted, measured in rows:
+            self._pending.setdefault(int(group), []).append((float(predicted), float(measured)))
+
+
+def _as_arrays(pairs: list[tuple[float, float]]) -> Pairs:
+    predicted, measured = zip(*pairs, strict=True)
+    return np.array(predicted), np.array(measured)

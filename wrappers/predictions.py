@@ -1,0 +1,141 @@
+"""Loading a world model and checking what it answers."""
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from wmrl_envs.errors import WorldModelError
+from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
+from wmrl_envs.wrappers.world_models.callable import CallableWorldModel
+
+OnError = Literal["raise", "ungraded"]
+WorldModelLike = WorldModel | Callable[[Sequence[Episode]], Any] | type | str
+
+NO_OPINION = Prediction(None)
+
+
+def load_world_model(
+    world_model: WorldModelLike, kwargs: Mapping[str, Any] | None = None
+) -> WorldModel:
+    """Makes a world model of whatever names one.
+
+    Args:
+        world_model: An object with ``predict``, a function of episodes, a class, or the
+            ``"module:Name"`` of one of these.
+        kwargs: Arguments for the class.
+
+    Raises:
+        TypeError: It is none of these, or ``kwargs`` are given for something that is no class.
+        ValueError: The string is not of the form ``"module:Name"`` or names nothing.
+
+    Example:
+        >>> model = load_world_model(lambda episodes: [0.5] * len(episodes))
+        >>> model.predict([Episode(task="", actions=())])
+        [Prediction(reward=0.5, feedback='')]
+    """
+    found = _imported(world_model) if isinstance(world_model, str) else world_model
+    if isinstance(found, type):
+        found = found(**(kwargs or {}))
+    elif kwargs:
+        raise TypeError(f"world_model_kwargs need a class as world_model, got {world_model!r}")
+    if callable(getattr(found, "predict", None)):
+        return found  # type: ignore[return-value]
+    if callable(found):
+        return CallableWorldModel(found)
+    raise TypeError(
+        "world_model must be an object with predict(episodes), a function of episodes, a class or "
+        f'"module:Name", got {world_model!r}'
+    )
+
+
+def _imported(name: str) -> Any:
+    module, separator, attribute = name.partition(":")
+    if not (module and separator and attribute):
+        raise ValueError(f'world_model must look like "module:Name", got {name!r}')
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"world_model {name!r} cannot be imported: {error}") from error
+
+
+def check_on_error(on_error: str) -> None:
+    """Raises ValueError unless ``on_error`` is "raise" or "ungraded"."""
+    if on_error not in get_args(OnError):
+        raise ValueError(f"on_error must be one of {get_args(OnError)}, got {on_error!r}")
+
+
+def predict(
+    world_model: WorldModel, episodes: Sequence[Episode], on_error: OnError = "raise"
+) -> list[Prediction]:
+    """Asks a world model and checks its answer.
+
+    Args:
+        world_model: The model.
+        episodes: N episodes; the model is not asked about none.
+        on_error: "raise" makes any fault a :class:`WorldModelError`. "ungraded" makes a faulty
+            prediction "no opinion", and all N of them if the model raises or answers with another
+            number of predictions.
+
+    Returns:
+        N predictions, each with a finite reward or None.
+
+    Raises:
+        WorldModelError: The model is at fault and ``on_error`` is "raise".
+    """
+    if not episodes:
+        return []
+    try:
+        return _asked(world_model, episodes, on_error)
+    except WorldModelError:
+        if on_error == "raise":
+            raise
+        return [NO_OPINION] * len(episodes)
+
+
+def _asked(
+    world_model: WorldModel, episodes: Sequence[Episode], on_error: OnError
+) -> list[Prediction]:
+    try:
+        answers = list(world_model.predict(episodes))
+    except Exception as error:
+        raise WorldModelError(f"{_name(world_model)}.predict raised {error!r}") from error
+    if len(answers) != len(episodes):
+        raise WorldModelError(
+            f"{_name(world_model)}.predict must return {len(episodes)} predictions, one an "
+            f"episode, got {len(answers)}"
+        )
+    faults = [_fault(answer) for answer in answers]
+    if any(faults) and on_error == "raise":
+        place = next(i for i, fault in enumerate(faults) if fault)
+        raise WorldModelError(f"{_name(world_model)}.predict: prediction {place} {faults[place]}")
+    pairs = zip(answers, faults, strict=True)
+    return [NO_OPINION if fault else _prediction(answer) for answer, fault in pairs]
+
+
+def _fault(answer: Any) -> str | None:
+    is_prediction = isinstance(answer, Prediction)
+    reward = answer.reward if is_prediction else answer
+    if is_prediction and not isinstance(answer.feedback, str):
+        return f"must have a string as feedback, got {answer.feedback!r}"
+    if reward is None:
+        return None
+    if isinstance(reward, (bool, np.bool_)) or not isinstance(
+        reward, (int, float, np.integer, np.floating)
+    ):
+        return f"must be a number or None, got {reward!r}"
+    return None if math.isfinite(reward) else f"must be finite, got {reward!r}"
+
+
+def _prediction(answer: Any) -> Prediction:
+    if not isinstance(answer, Prediction):
+        answer = Prediction(answer)
+    if answer.reward is None:
+        return answer
+    return Prediction(float(answer.reward), answer.feedback)
+
+
+def _name(world_model: WorldModel) -> str:
+    return type(world_model).__name__
