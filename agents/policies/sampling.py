@@ -32,7 +32,7 @@ class SamplingSettings:
     deterministic: bool = False
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def sample(
     model: Any,
     prompts: Sequence[Tokens],

@@ -1,7 +1,7 @@
 """A tiny language model, and a tiny world that rewards it for writing the task's letter."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ class LetterEnv(VectorEnv):
         final_info: Info of an episode's last step, by its reset seed and its row.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.DISABLED}
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.DISABLED}
 
     def __init__(
         self,
