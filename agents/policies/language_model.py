@@ -180,11 +180,9 @@ class LanguageModelPolicy:
         """
         ids, mask = _pad_right(batch.responses, self.device)
         decoder = Decoder(self.model, batch.prompts)
-        logits = [decoder.logits[:, None]]
+        parts = [self._score(decoder.logits[:, None], ids[:, :1], entropy)]
         if ids.shape[1] > 1:
-            logits.append(decoder.append(ids[:, :-1]))
-        targets = ids.split([part.shape[1] for part in logits], dim=1)
-        parts = [self._score(*pair, entropy) for pair in zip(logits, targets, strict=True)]
+            parts.append(self._score(decoder.append(ids[:, :-1]), ids[:, 1:], entropy))
         chosen, nats = (torch.cat(column, dim=1) * mask for column in zip(*parts, strict=True))
         return TokenLogProbs(chosen, mask, nats if entropy else None)
 

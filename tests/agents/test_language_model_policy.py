@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from wmrl_envs.agents import LanguageModelPolicy, TokenBatch, TokenPolicy
 from wmrl_envs.agents.policies.prompts import PromptEncoder
@@ -88,13 +95,37 @@ def test_gradients_through_shared_and_padded_prompts_equal_plain_ones(
         torch.testing.assert_close(gradient, parameter.grad, atol=2e-5, rtol=1e-4)
 
 
-def test_any_causal_model_of_transformers_will_do(tokenizer: PreTrainedTokenizerFast) -> None:
-    """GPT-2 has learned positions, no rotary ones, and another cache history."""
-    torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=30, n_embd=32, n_layer=2, n_head=2, n_positions=64, eos_token_id=1
+def gpt2() -> GPT2LMHeadModel:
+    """Learned positions instead of rotary ones."""
+    return GPT2LMHeadModel(
+        GPT2Config(vocab_size=30, n_embd=32, n_layer=2, n_head=2, n_positions=64, eos_token_id=1)
     )
-    policy = LanguageModelPolicy(GPT2LMHeadModel(config), tokenizer, max_new_tokens=6)
+
+
+def gemma3() -> Gemma3ForCausalLM:
+    """A sliding window that is shorter than the text."""
+    config = Gemma3TextConfig(
+        vocab_size=30,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        max_position_embeddings=64,
+        sliding_window=6,
+        layer_types=["sliding_attention", "full_attention"],
+        eos_token_id=1,
+    )
+    return Gemma3ForCausalLM(config)
+
+
+@pytest.mark.parametrize("build", [gpt2, gemma3])
+def test_any_causal_model_of_transformers_will_do(
+    tokenizer: PreTrainedTokenizerFast, build: Callable[[], Any]
+) -> None:
+    torch.manual_seed(0)
+    policy = LanguageModelPolicy(build(), tokenizer, max_new_tokens=6)
     batch = policy.act(OBSERVATIONS, generator=torch.Generator().manual_seed(0))
     expected = chosen(teacher_forced(policy, batch), batch)
     recomputed = policy.log_probs(batch).log_probs
