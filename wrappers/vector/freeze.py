@@ -26,7 +26,8 @@ class FreezeWrapper(
 
     Beneath, any autoreset mode will do. A finished sub-environment plays on unseen, in episodes
     that nobody asked for; in DISABLED mode, where Gymnasium refuses to step it, it is reset for
-    that purpose. When all are finished, nothing is stepped any more.
+    that purpose. When all are finished, nothing is stepped any more. ``AutoResearchVectorEnv``
+    freezes by itself and needs none of this.
 
     Args:
         env: The vector environment; anchor sampling and the rest belong around this wrapper.
@@ -90,7 +91,8 @@ class FreezeWrapper(
 
     def _revive(self) -> None:
         if self._inner_mode == AutoresetMode.DISABLED and self._inner_done.any():
-            self.env.reset(options={"reset_mask": self._inner_done.copy()})
+            options = {"reset_mask": self._inner_done.copy(), "execute": False}
+            self.env.reset(options=options)
             self._inner_done[:] = False
 
     def _keep(self, obs: ObsType, mask: np.ndarray) -> None:
