@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from wmrl_envs.spaces import UnicodeText
+from wmrl_envs.wrappers import Prediction
 
 OBSERVATIONS = ("box", "dict", "text")
 
@@ -65,7 +66,7 @@ class GenericTestEnv(gym.Env[Any, Any]):
 
     def render(self) -> Any:
         self.renders += 1
-        return np.full((2, 2, 3), self._steps, dtype=np.uint8)
+        return np.full((2, 2, 3), self._steps % 256, dtype=np.uint8)
 
     def _observe(self, feedback: str) -> Any:
         box = self.np_random.random(2).astype(np.float32)
@@ -94,6 +95,22 @@ def _spaces(kind: str) -> tuple[gym.Space[Any], gym.Space[Any]]:
     return gym.spaces.Dict({"task": text, "feedback": text, "turn": turn}), text
 
 
+def play(env: gym.Env[Any, Any], **reset: Any) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+    """Plays one episode with fixed random actions.
+
+    Returns:
+        The info of ``reset(**reset)``, the rewards, and the info of the last step.
+    """
+    env.action_space.seed(0)
+    _, first = env.reset(**reset)
+    rewards, done, info = [], False, {}
+    while not done:
+        _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        rewards.append(reward)
+        done = terminated or truncated
+    return first, rewards, info
+
+
 class LengthWorldModel:
     """Predicts ``scale`` times the number of actions; feedback names the turn.
 
@@ -107,8 +124,6 @@ class LengthWorldModel:
         self.episodes: list[Any] = []
 
     def predict(self, episodes: Any) -> Any:
-        from wmrl_envs.wrappers import Prediction
-
         self.calls.append(len(episodes))
         self.episodes.extend(episodes)
         turns = [len(episode.actions) for episode in episodes]
