@@ -12,7 +12,9 @@ OBSERVATIONS = ("box", "dict", "text")
 
 
 class GenericTestEnv(gym.Env[Any, Any]):
-    """Episodes of a random length, rewards of a random size, all from the reset seed.
+    """Episodes of a random length from the reset seed; rewards from the seed and the actions.
+
+    A step's reward is uniform in [0, 1] plus half the action, or its length where it is text.
 
     Args:
         observation: "box" (2,), "dict" of a box and an integer, or "text" as AutoResearch gives it,
@@ -55,7 +57,8 @@ class GenericTestEnv(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self._steps += 1
-        reward = float(self.np_random.random()) + (len(action) if isinstance(action, str) else 0)
+        effort = len(action) if isinstance(action, str) else float(np.sum(action)) / 2
+        reward = float(self.np_random.random()) + effort
         self._return += reward
         done, info = self._steps >= self._length, {}
         if done and self._fails:

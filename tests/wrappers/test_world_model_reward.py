@@ -5,8 +5,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from testing_env import GenericTestEnv, LengthWorldModel, play
 
+from testing_env import GenericTestEnv, LengthWorldModel, play
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers import AnchorSamplingWrapper, Prediction, WorldModelRewardWrapper
 
@@ -217,7 +217,9 @@ def test_rendering_is_lazy() -> None:
 )
 def test_bad_arguments_are_named(arguments: dict, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
-        WorldModelRewardWrapper(GenericTestEnv(), **{"world_model": LengthWorldModel(), **arguments})
+        WorldModelRewardWrapper(
+            GenericTestEnv(), **{"world_model": LengthWorldModel(), **arguments}
+        )
 
 
 def test_arguments_need_a_class_to_go_to() -> None:

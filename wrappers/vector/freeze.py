@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
 from wmrl_envs.wrappers.vector.rows import EpisodeClock, places, reset_mask
@@ -32,6 +32,9 @@ class FreezeWrapper(
     Args:
         env: The vector environment; anchor sampling and the rest belong around this wrapper.
 
+    Raises:
+        ValueError: ``env`` is an ``AsyncVectorEnv`` without shared memory in NEXT_STEP mode.
+
     Example:
         >>> import gymnasium as gym
         >>> env = FreezeWrapper(gym.make_vec("CartPole-v1", 2, "sync"))
@@ -43,6 +46,7 @@ class FreezeWrapper(
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, np.ndarray]) -> None:
+        _check_resets(env)
         RecordConstructorArgs.__init__(self)
         VectorWrapper.__init__(self, env)
         self._inner_mode = EpisodeClock(env).mode
@@ -116,6 +120,21 @@ class FreezeWrapper(
 
     def _flags(self) -> tuple[np.ndarray, np.ndarray]:
         return self._terminated.copy(), self._truncated.copy()
+
+
+def _check_resets(env: VectorEnv[Any, Any, Any]) -> None:
+    """Refuses the one setting in which an explicit reset does not cancel a pending autoreset."""
+    base = env.unwrapped
+    if (
+        isinstance(base, AsyncVectorEnv)
+        and not base.shared_memory
+        and EpisodeClock(env).mode == AutoresetMode.NEXT_STEP
+    ):
+        raise ValueError(
+            "AsyncVectorEnv with shared_memory=False loses the first step after a reset in "
+            "NEXT_STEP mode (Gymnasium 1.4); make it with autoreset_mode=AutoresetMode.SAME_STEP "
+            "or AutoresetMode.DISABLED"
+        )
 
 
 def _row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
