@@ -282,7 +282,7 @@ def test_a_state_saved_as_arrays_goes_on_bit_for_bit(method: str, debias: bool) 
 
 
 def test_a_state_of_another_method_is_refused() -> None:
-    with pytest.raises(ValueError, match="state lacks .'debias/knots_x'.*method='reference'"):
+    with pytest.raises(ValueError, match=r"state lacks .'debias/knots_x'.*method='reference'"):
         Correction("reference").load_state_dict(learned("paper").state_dict())
 
 

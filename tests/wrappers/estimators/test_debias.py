@@ -1,4 +1,4 @@
-"""The debiasing map: monotone, equal to scikit-learn where it should be, safe when pairs are few."""
+"""The debiasing map: monotone, equal to scikit-learn, safe when pairs are few."""
 
 import time
 
