@@ -1,1 +1,74 @@
-"""Filled in by the modules of this folder."""
+"""The learners: GRPO, its policies, and evaluation. Nothing heavy is imported before it is used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wmrl_envs.agents.advantages import Advantages, group_advantages
+    from wmrl_envs.agents.callbacks import (
+        BaseCallback,
+        CallbackList,
+        CheckpointCallback,
+        EvalCallback,
+        ProgressBarCallback,
+    )
+    from wmrl_envs.agents.evaluation import Evaluation, clustered_interval, evaluate
+    from wmrl_envs.agents.grpo import GRPO
+    from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
+    from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
+    from wmrl_envs.agents.rollout import Rollout, collect
+    from wmrl_envs.agents.settings import GRPOSettings
+
+_HOMES = {
+    "Advantages": "advantages",
+    "group_advantages": "advantages",
+    "BaseCallback": "callbacks",
+    "CallbackList": "callbacks",
+    "CheckpointCallback": "callbacks",
+    "EvalCallback": "callbacks",
+    "ProgressBarCallback": "callbacks",
+    "Evaluation": "evaluation",
+    "clustered_interval": "evaluation",
+    "evaluate": "evaluation",
+    "GRPO": "grpo",
+    "GRPOSettings": "settings",
+    "LanguageModelPolicy": "policies.language_model",
+    "Rollout": "rollout",
+    "collect": "rollout",
+    "TokenBatch": "policies.base",
+    "TokenLogProbs": "policies.base",
+    "TokenPolicy": "policies.base",
+}
+
+__all__ = [
+    "GRPO",
+    "Advantages",
+    "BaseCallback",
+    "CallbackList",
+    "CheckpointCallback",
+    "EvalCallback",
+    "Evaluation",
+    "GRPOSettings",
+    "LanguageModelPolicy",
+    "ProgressBarCallback",
+    "Rollout",
+    "TokenBatch",
+    "TokenLogProbs",
+    "TokenPolicy",
+    "clustered_interval",
+    "collect",
+    "evaluate",
+    "group_advantages",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name from its module when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Lists the public names."""
+    return sorted(__all__)

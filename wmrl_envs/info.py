@@ -37,6 +37,9 @@ GRADED: Final = "graded"
 GRADE_STATUS: Final = "grade_status"
 """str: what became of the submission, see ``wmrl_envs.autoresearch.grading.GradeStatus``."""
 
+TASK: Final = "task"
+"""str: the name of the task that ``reset`` chose."""
+
 IS_SUCCESS: Final = "is_success"
 """bool: the task's goal was reached (Stable-Baselines3's name)."""
 

@@ -11,11 +11,12 @@ _LONGEST_SAMPLE = 64
 
 
 class UnicodeText(gym.Space[str]):
-    """Any Python string of ``min_length`` to ``max_length`` characters.
+    r"""Any Python string of ``min_length`` to ``max_length`` characters.
 
     ``gymnasium.spaces.Text`` does not fit code: its default character set has no space and no
-    newline, and ``AsyncVectorEnv``'s shared memory silently corrupts it. This space tests membership
-    in O(1), prints short, and fails loudly under shared memory (pass ``shared_memory=False``).
+    newline, and ``AsyncVectorEnv``'s shared memory silently corrupts it. This space tests
+    membership in O(1), prints short, and fails loudly under shared memory (pass
+    ``shared_memory=False``).
 
     Args:
         max_length: The longest string, in characters.
@@ -23,11 +24,12 @@ class UnicodeText(gym.Space[str]):
         seed: Seed or generator for :meth:`sample`.
 
     Raises:
+        TypeError: A length is no int.
         ValueError: The lengths are negative or in the wrong order.
 
     Example:
         >>> space = UnicodeText(100)
-        >>> space.contains("print('é')\\n")
+        >>> space.contains("print('é')\n")
         True
         >>> space
         UnicodeText(0, 100)
@@ -36,6 +38,9 @@ class UnicodeText(gym.Space[str]):
     def __init__(
         self, max_length: int, *, min_length: int = 0, seed: int | np.random.Generator | None = None
     ) -> None:
+        for name, length in (("min_length", min_length), ("max_length", max_length)):
+            if isinstance(length, bool) or not isinstance(length, int):
+                raise TypeError(f"{name} must be an int, got {length!r}")
         if not 0 <= min_length <= max_length:
             raise ValueError(
                 f"min_length and max_length must satisfy 0 <= min_length <= max_length, "
@@ -54,7 +59,8 @@ class UnicodeText(gym.Space[str]):
         """Draws a short string (at most 64 characters over ``min_length``)."""
         if mask is not None or probability is not None:
             raise ValueError(
-                f"UnicodeText.sample takes neither mask nor probability, got {mask=}, {probability=}"
+                "UnicodeText.sample takes neither mask nor probability, "
+                f"got mask={mask!r}, probability={probability!r}"
             )
         longest = min(self.max_length, self.min_length + _LONGEST_SAMPLE)
         length = int(self.np_random.integers(self.min_length, longest + 1))

@@ -1,1 +1,1 @@
-"""Filled in by the modules of this folder."""
+"""Policies over token sequences."""

@@ -1,1 +1,1 @@
-"""AutoResearch: machine-learning tasks whose actions are programs and whose reward is their score."""
+"""AutoResearch: machine-learning tasks; actions are programs, the reward is their score."""

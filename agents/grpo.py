@@ -1,0 +1,311 @@
+"""GRPO on any vector environment, with the habits of a Stable-Baselines3 algorithm."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from gymnasium.vector import VectorEnv
+
+from wmrl_envs.agents import checkpoint
+from wmrl_envs.agents.callbacks import (
+    BaseCallback,
+    CallbackList,
+    EvalCallback,
+    ProgressBarCallback,
+    as_callback,
+)
+from wmrl_envs.agents.policies.base import TokenPolicy
+from wmrl_envs.agents.rollout import Rollout, Seconds, collect
+from wmrl_envs.agents.scalars import ScalarWriter, rollout_scalars
+from wmrl_envs.agents.settings import SETTING_NAMES, GRPOSettings
+from wmrl_envs.agents.update import Update
+
+_FORMAT = "wmrl-envs GRPO 1"
+
+
+class GRPO:
+    """Group Relative Policy Optimization (Shao et al. 2024) with measured and predicted rewards.
+
+    A step resets ``envs`` so that each ``group_size`` sub-environments share a reset seed, plays
+    every episode to its end and updates the policy once
+    (:class:`~wmrl_envs.agents.update.Update`). Of the infos it reads ``graded`` (a row that nobody
+    graded takes no part), ``reward_weight`` (multiplies the advantage) and ``group``; where they
+    are missing, as in any third-party environment, every row counts alike. Nothing else about world
+    models or corrections is known here.
+
+    Args:
+        policy: Any :class:`~wmrl_envs.agents.policies.base.TokenPolicy`; it is trained in place.
+        envs: A vector environment whose number of sub-environments is a multiple of ``group_size``.
+        settings: All settings at once; None: the defaults.
+        tensorboard_log: A folder for TensorBoard's events; None: none.
+        verbose: 1 logs a line a step (logger ``wmrl_envs.agents``).
+        **overrides: Single settings, see :class:`~wmrl_envs.agents.settings.GRPOSettings`.
+
+    Attributes:
+        policy: The policy in training.
+        reference: The frozen policy of the KL term, or None.
+        settings: The settings.
+        step: Updates made so far.
+        total_steps: The step at which the current :meth:`learn` ends.
+        history: The scalars of each step, with its number as ``step``.
+
+    Raises:
+        TypeError: A setting is unknown, or ``policy`` or ``envs`` is of the wrong kind.
+        ValueError: A setting is out of range, or ``group_size`` does not divide ``envs.num_envs``.
+
+    Example:
+        >>> model = GRPO(policy, envs, group_size=8, learning_rate=5e-4)  # doctest: +SKIP
+        >>> model.learn(total_steps=40, progress_bar=True).save("run/model.pt")  # doctest: +SKIP
+        >>> GRPO.load("run/model.pt", policy=policy, envs=envs).learn(80)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        policy: TokenPolicy,
+        envs: VectorEnv[Any, Any, Any],
+        settings: GRPOSettings | None = None,
+        *,
+        tensorboard_log: str | Path | None = None,
+        verbose: int = 0,
+        **overrides: Any,
+    ) -> None:
+        self.settings = _settings(settings or GRPOSettings(), overrides)
+        _check_parts(policy, envs, self.settings.group_size)
+        self.policy, self.envs = policy, envs
+        self.tensorboard_log, self.verbose = tensorboard_log, verbose
+        self.step = self.total_steps = 0
+        self.history: list[dict[str, float]] = []
+        self.reference = policy.frozen_copy() if self.settings.kl_coef > 0 else None
+        self._optimizer = torch.optim.AdamW(
+            list(policy.parameters()),
+            lr=self.settings.learning_rate,
+            betas=self.settings.betas,
+            weight_decay=self.settings.weight_decay,
+        )
+        self._generator = torch.Generator(policy.device).manual_seed(self.settings.seed)
+        self._dealer = torch.Generator().manual_seed(self.settings.seed)
+        self._update = Update(policy, self.reference, self._optimizer, self.settings, self._dealer)
+        self._seconds = {name: Seconds() for name in ("generation", "environment", "update")}
+        self._counts = {"episodes": 0, "sampled_tokens": 0}
+        self._boundary: dict[str, Any] | None = None
+        self._updating = False
+        self._writer: ScalarWriter | None = None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Totals since the first step: seconds (wall and CPU of this process), episodes, tokens."""
+        seconds = {
+            f"{name}_{kind}_seconds": value
+            for name, part in self._seconds.items()
+            for kind, value in (("wall", part.wall), ("cpu", part.cpu))
+        }
+        return {
+            "steps": float(self.step),
+            **seconds,
+            **{k: float(v) for k, v in self._counts.items()},
+        }
+
+    @property
+    def can_save(self) -> bool:
+        """False while an update is under way, or after one was interrupted."""
+        return not self._updating
+
+    def learn(
+        self,
+        total_steps: int,
+        callback: BaseCallback | Callable[["GRPO"], Any] | Sequence[BaseCallback] | None = None,
+        *,
+        eval_envs: VectorEnv[Any, Any, Any] | None = None,
+        eval_every: int = 10,
+        eval_episodes: int = 64,
+        progress_bar: bool = False,
+    ) -> "GRPO":
+        """Trains until ``step`` is ``total_steps``.
+
+        The number counts from the first step of the run, so that a resumed run calls it with the
+        same number as the one that was interrupted. A KeyboardInterrupt passes through, after the
+        callbacks' ``on_training_end`` (checkpoints are written there) and the writer's end.
+
+        Args:
+            total_steps: The step to reach.
+            callback: One callback, several, or a function of the learner.
+            eval_envs: Evaluates on these environments while training (None: not).
+            eval_every: Steps between evaluations.
+            eval_episodes: Episodes of an evaluation.
+            progress_bar: Show one.
+
+        Returns:
+            The learner itself.
+
+        Raises:
+            ValueError: ``total_steps`` is negative.
+        """
+        if total_steps < 0:
+            raise ValueError(f"total_steps must be >= 0, got {total_steps!r}")
+        self.total_steps = total_steps
+        parts = [as_callback(callback)]
+        if eval_envs is not None:
+            parts.insert(0, EvalCallback(eval_envs, every=eval_every, episodes=eval_episodes))
+        if progress_bar:
+            parts.append(ProgressBarCallback())
+        self._run(CallbackList(parts))
+        return self
+
+    def log(self, scalars: Mapping[str, float]) -> None:
+        """Adds scalars to the current step's row of ``history`` and to TensorBoard."""
+        if not self.history or self.history[-1]["step"] != self.step:
+            self.history.append({"step": self.step})
+        self.history[-1].update(scalars)
+        if self._writer is not None:
+            self._writer.write(self.step, scalars)
+
+    def save(self, path: str | Path) -> None:
+        """Writes a checkpoint from which training continues bit for bit.
+
+        In it are policy, optimizer, reference, generators, step, settings and the state of every
+        wrapper of ``envs`` that has one. If a step is under way, it is the state before that step.
+
+        Raises:
+            RuntimeError: An update is under way, or was interrupted.
+        """
+        if self._updating:
+            raise RuntimeError("cannot save in the middle of an update; use the last checkpoint")
+        state = {
+            "format": _FORMAT,
+            "settings": json.dumps(asdict(self.settings)),
+            "policy": self.policy.state_dict(),
+            "reference": None if self.reference is None else self.reference.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "progress": self._boundary or self._progress(),
+            "history": self.history,
+        }
+        checkpoint.write(path, state)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        policy: TokenPolicy,
+        envs: VectorEnv[Any, Any, Any],
+        tensorboard_log: str | Path | None = None,
+        verbose: int = 0,
+        **overrides: Any,
+    ) -> "GRPO":
+        """Restores a learner from a checkpoint.
+
+        Args:
+            path: What :meth:`save` wrote.
+            policy: A policy of the same architecture; its weights are replaced.
+            envs: Environments stacked as the saved ones; their wrappers' state is replaced.
+            tensorboard_log: As in the constructor.
+            verbose: As in the constructor.
+            **overrides: Settings to change.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            ValueError: The file is no checkpoint, or ``envs`` is another stack.
+        """
+        state = checkpoint.read(path)
+        if state.get("format") != _FORMAT:
+            raise ValueError(f"{str(path)!r} is no checkpoint of GRPO, or of another version")
+        stored = json.loads(state["settings"])
+        settings = GRPOSettings(**{**stored, "betas": tuple(stored["betas"]), **overrides})
+        model = cls(policy, envs, settings, tensorboard_log=tensorboard_log, verbose=verbose)
+        model._restore(state)
+        return model
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.policy.load_state_dict(state["policy"])
+        if self.reference is not None:
+            if state["reference"] is None:
+                raise ValueError("kl_coef > 0, but the checkpoint was made without a reference")
+            self.reference.load_state_dict(state["reference"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        progress = state["progress"]
+        self.step, self.history = progress["step"], list(state["history"])
+        self._generator.set_state(progress["generator"])
+        self._dealer.set_state(progress["dealer"])
+        for name, (wall, cpu) in progress["seconds"].items():
+            self._seconds[name] = Seconds(wall, cpu)
+        self._counts = dict(progress["counts"])
+        checkpoint.load_environment_state(self.envs, progress["environments"])
+
+    def _progress(self) -> dict[str, Any]:
+        """The small part of the state, which a step changes before its update."""
+        return {
+            "step": self.step,
+            "generator": self._generator.get_state(),
+            "dealer": self._dealer.get_state(),
+            "seconds": {name: (part.wall, part.cpu) for name, part in self._seconds.items()},
+            "counts": dict(self._counts),
+            "environments": checkpoint.environment_state(self.envs),
+        }
+
+    def _run(self, callback: BaseCallback) -> None:
+        callback.bind(self)
+        self._boundary = None
+        self._writer = ScalarWriter(self.tensorboard_log, self.step + 1, self.verbose)
+        try:
+            callback.on_training_start()
+            while self.step < self.total_steps:
+                self._train_step(callback)
+                if callback.on_step() is False:
+                    break
+        finally:
+            callback.on_training_end()
+            self._writer.close()
+            self._writer = None
+
+    def _train_step(self, callback: BaseCallback) -> None:
+        self._boundary = self._progress()
+        rollout = self._collect()
+        callback.on_rollout_end(rollout)
+        self._updating = True
+        rate = self.settings.learning_rate_at(self.step, self.total_steps)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        advantages, report = self._seconds["update"].timed(self._update, rollout)
+        self.step += 1
+        self._updating = False
+        self._boundary = None
+        trained = {f"train/{name}": value for name, value in report.items()}
+        times = {f"time/{k}": v for k, v in self.metrics.items() if k.endswith("seconds")}
+        scalars = rollout_scalars(rollout, advantages)
+        self.log({**scalars, **trained, "train/learning_rate": rate, **times})
+
+    def _collect(self) -> Rollout:
+        size = self.settings.group_size
+        groups = self.envs.num_envs // size
+        first = self.step * groups
+        seeds = [self.settings.group_seed(first + i) for i in range(groups) for _ in range(size)]
+        rollout = collect(self.policy, self.envs, seeds, generator=self._generator)
+        for name in ("generation", "environment"):
+            self._seconds[name].add(getattr(rollout, name))
+        self._counts["episodes"] += len(rollout)
+        self._counts["sampled_tokens"] += sum(map(len, rollout.samples.responses))
+        return rollout
+
+
+def _settings(settings: GRPOSettings, overrides: Mapping[str, Any]) -> GRPOSettings:
+    unknown = sorted(set(overrides) - SETTING_NAMES)
+    if unknown:
+        raise TypeError(f"unknown settings {unknown}; GRPO knows {sorted(SETTING_NAMES)}")
+    return replace(settings, **overrides)
+
+
+def _check_parts(policy: Any, envs: Any, group_size: int) -> None:
+    if not isinstance(policy, TokenPolicy):
+        raise TypeError(f"policy must be a TokenPolicy, got {type(policy).__name__}")
+    if not isinstance(envs, VectorEnv):
+        raise TypeError(
+            f"envs must be a gymnasium.vector.VectorEnv, got {type(envs).__name__}; "
+            "make one with gymnasium.make_vec"
+        )
+    if envs.num_envs % group_size:
+        raise ValueError(
+            f"group_size must divide envs.num_envs ({envs.num_envs}), got {group_size!r}"
+        )

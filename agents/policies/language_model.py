@@ -1,0 +1,267 @@
+"""A policy on any causal language model of transformers: observations in, text out."""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs
+from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder
+from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
+
+_SETTINGS_FILE = "policy.json"
+
+
+class LanguageModelPolicy:
+    """Writes actions with a causal language model.
+
+    The model stays in evaluation mode: dropout would make the log-probabilities of the update
+    differ from those of the rollout.
+
+    Args:
+        model: A causal language model of transformers.
+        tokenizer: Its tokenizer.
+        prompt: Maps one observation to the prompt's text or token ids. None: the chat template if
+            the tokenizer has one, else the observation's text
+            (:class:`~wmrl_envs.agents.policies.prompts.PromptEncoder`).
+        max_new_tokens: The longest answer, in tokens.
+        max_prompt_tokens: The longest prompt; None: what the model's context leaves, if it has one.
+        temperature: Divides the logits, in sampling and in :meth:`log_probs`.
+        top_p: Nucleus sampling; 1.0 draws from the whole distribution.
+        stop_ids: Tokens that end an answer; None: the end-of-sequence tokens of the tokenizer and
+            of the model's generation configuration.
+        sampling_batch_size: The most rows sampled at once; None: all.
+
+    Raises:
+        ValueError: A setting is out of range, or there is no stop token.
+
+    Example:
+        >>> policy = LanguageModelPolicy.from_pretrained("org/model")  # doctest: +SKIP
+        >>> policy.act([{"task": "Write a script.", "feedback": ""}]).actions  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        prompt: Prompt | None = None,
+        max_new_tokens: int = 512,
+        max_prompt_tokens: int | None = None,
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        stop_ids: Sequence[int] | None = None,
+        sampling_batch_size: int | None = None,
+    ) -> None:
+        _check(max_new_tokens, temperature, top_p, sampling_batch_size)
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.prompt = prompt
+        self.max_new_tokens = max_new_tokens
+        self.max_prompt_tokens = _prompt_room(model, max_new_tokens, max_prompt_tokens)
+        self.temperature = float(temperature)
+        self.top_p = float(top_p)
+        self.stop_ids = _stop_ids(model, tokenizer) if stop_ids is None else tuple(stop_ids)
+        if not self.stop_ids:
+            raise ValueError("stop_ids is empty: neither tokenizer nor model has an end token")
+        self.sampling_batch_size = sampling_batch_size
+        self._encode = PromptEncoder(tokenizer, prompt, self.max_prompt_tokens)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path,
+        *,
+        revision: str | None = None,
+        dtype: torch.dtype | str = torch.float32,
+        device: torch.device | str | None = None,
+        model_kwargs: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> "LanguageModelPolicy":
+        """Loads model and tokenizer from a folder or from the Hugging Face Hub.
+
+        Args:
+            name_or_path: A folder with ``config.json``, or a Hub id such as "org/model".
+            revision: The Hub's branch, tag or commit.
+            dtype: The weights' type; "auto" takes the stored one.
+            device: Where the model goes.
+            model_kwargs: Further arguments of ``AutoModelForCausalLM.from_pretrained``.
+            **settings: Arguments of this class.
+
+        Raises:
+            OSError: It is neither a local model nor reachable on the Hub.
+        """
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        source = str(name_or_path)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                source, revision=revision, dtype=dtype, **(model_kwargs or {})
+            )
+        except OSError as error:
+            raise OSError(
+                f"cannot load a language model from {source!r}: it is neither a local folder with "
+                f"a model nor reachable on the Hugging Face Hub ({error})"
+            ) from error
+        return cls(model.to(device) if device is not None else model, tokenizer, **settings)
+
+    @classmethod
+    def load(cls, path: str | Path, *, prompt: Prompt | None = None, **settings: Any) -> "Any":
+        """Loads a policy that :meth:`save` wrote, with its settings; ``settings`` override them.
+
+        A ``prompt`` callable is not stored: pass the one that the policy was made with.
+        """
+        stored = json.loads((Path(path) / _SETTINGS_FILE).read_text(encoding="utf-8"))
+        return cls.from_pretrained(path, prompt=prompt, **{**stored, **settings})
+
+    def save(self, path: str | Path) -> None:
+        """Writes model, tokenizer and settings to a folder that transformers can load as well."""
+        self.model.save_pretrained(path)
+        self.tokenizer.save_pretrained(path)
+        names = ("max_new_tokens", "max_prompt_tokens", "temperature", "top_p", "stop_ids")
+        text = json.dumps({name: getattr(self, name) for name in names}, indent=2)
+        (Path(path) / _SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+
+    @property
+    def device(self) -> torch.device:
+        """The model's device."""
+        return torch.device(self.model.device)
+
+    @property
+    def max_response_tokens(self) -> int:
+        """The longest answer, in tokens."""
+        return self.max_new_tokens
+
+    def act(
+        self,
+        observations: Sequence[Any],
+        *,
+        generator: torch.Generator | None = None,
+        deterministic: bool = False,
+    ) -> TokenBatch:
+        """Writes one answer for each of B observations.
+
+        Args:
+            observations: B single observations.
+            generator: The source of randomness, on the model's device.
+            deterministic: Take the likeliest token each time.
+
+        Returns:
+            The texts, special tokens left out, with their tokens and log-probabilities.
+        """
+        settings = SamplingSettings(
+            self.max_new_tokens, self.stop_ids, self.temperature, self.top_p, deterministic
+        )
+        prompts = [self._encode(observation) for observation in observations]
+        size = self.sampling_batch_size or max(len(prompts), 1)
+        batch = TokenBatch()
+        for start in range(0, len(prompts), size):
+            part = prompts[start : start + size]
+            responses, log_probs = sample(self.model, part, settings, generator)
+            batch.extend(TokenBatch(self._decode(responses), part, responses, log_probs))
+        return batch
+
+    def log_probs(self, batch: TokenBatch, *, entropy: bool = False) -> TokenLogProbs:
+        """Recomputes the log-probabilities of a batch's answers at the policy's temperature.
+
+        The nucleus is not applied: gradients flow through the whole distribution.
+
+        Args:
+            batch: B samples.
+            entropy: Return the entropies as well.
+
+        Returns:
+            (B, T) tensors, T being the longest answer.
+        """
+        ids, prompt_lengths, lengths = _pad_right(batch, self.device)
+        # Padding stands behind every real token, so the causal mask alone keeps it out of sight.
+        first = int(prompt_lengths.min()) - 1
+        kept = torch.arange(first, ids.shape[1] - 1, device=self.device)
+        logits = self.model(input_ids=ids, logits_to_keep=kept, use_cache=False).logits.float()
+        log_softmax = (logits / self.temperature).log_softmax(dim=-1)
+        chosen = log_softmax.gather(-1, ids[:, first + 1 :, None])[..., 0]
+        steps = torch.arange(int(lengths.max()), device=self.device)
+        mask = (steps < lengths[:, None]).float()
+        columns = (prompt_lengths[:, None] - 1 - first + steps).clamp(max=chosen.shape[1] - 1)
+        if not entropy:
+            return TokenLogProbs(chosen.gather(1, columns) * mask, mask)
+        nats = -(log_softmax.exp() * log_softmax).sum(dim=-1)
+        return TokenLogProbs(chosen.gather(1, columns) * mask, mask, nats.gather(1, columns) * mask)
+
+    def parameters(self) -> Iterator[torch.nn.Parameter]:
+        """Yields the parameters that require gradients."""
+        return (p for p in self.model.parameters() if p.requires_grad)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the model's weights by name."""
+        return dict(self.model.state_dict())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes over the weights of an equal architecture."""
+        self.model.load_state_dict(state)
+
+    def frozen_copy(self) -> "LanguageModelPolicy":
+        """Returns a copy with its own weights, which no gradient reaches."""
+        twin = copy.copy(self)
+        twin.model = copy.deepcopy(self.model).eval().requires_grad_(False)
+        return twin
+
+    def _decode(self, responses: Sequence[tuple[int, ...]]) -> list[str]:
+        texts = [r[:-1] if r and r[-1] in self.stop_ids else r for r in responses]
+        return list(
+            self.tokenizer.batch_decode(
+                [list(t) for t in texts],
+                skip_special_tokens=True,
+                clean_up_tokenization_spaces=False,
+            )
+        )
+
+
+def _pad_right(
+    batch: TokenBatch, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns ids (B, L), prompt lengths (B,) and response lengths (B,)."""
+    rows = [p + r for p, r in zip(batch.prompts, batch.responses, strict=True)]
+    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = torch.tensor(row)
+    prompt_lengths = torch.tensor([len(p) for p in batch.prompts])
+    lengths = torch.tensor([len(r) for r in batch.responses])
+    return ids.to(device), prompt_lengths.to(device), lengths.to(device)
+
+
+def _stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    found = configured if isinstance(configured, (list, tuple)) else [configured]
+    return tuple(dict.fromkeys(i for i in [tokenizer.eos_token_id, *found] if i is not None))
+
+
+def _prompt_room(model: Any, max_new_tokens: int, asked: int | None) -> int | None:
+    if asked is not None and asked < 1:
+        raise ValueError(f"max_prompt_tokens must be >= 1, got {asked!r}")
+    context: int | None = getattr(model.config, "max_position_embeddings", None)
+    if context is None:
+        return asked
+    if max_new_tokens >= context:
+        raise ValueError(
+            f"max_new_tokens must be less than the model's context of {context} tokens, "
+            f"got {max_new_tokens!r}"
+        )
+    return min(asked or context, context - max_new_tokens)
+
+
+def _check(
+    max_new_tokens: int, temperature: float, top_p: float, sampling_batch_size: int | None
+) -> None:
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be >= 1, got {max_new_tokens!r}")
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"temperature must be > 0 and finite, got {temperature!r}")
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], got {top_p!r}")
+    if sampling_batch_size is not None and sampling_batch_size < 1:
+        raise ValueError(f"sampling_batch_size must be >= 1 or None, got {sampling_batch_size!r}")

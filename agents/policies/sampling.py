@@ -1,0 +1,182 @@
+"""Batched sampling from a causal language model, with the log-probability of every token drawn.
+
+``generate`` of transformers pads finished rows to the end of the slowest one and does not hand back
+the log-probabilities. Here finished rows leave the batch, and a prompt that several rows share (a
+group of GRPO) passes through the model once.
+"""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """How tokens are drawn.
+
+    Attributes:
+        max_new_tokens: The longest response, in tokens.
+        stop_ids: Token ids that end a response; they are part of it.
+        temperature: Divides the logits.
+        top_p: The nucleus: the fewest tokens whose probabilities reach this sum (1.0: all).
+        deterministic: Take the likeliest token instead of drawing one.
+    """
+
+    max_new_tokens: int
+    stop_ids: Tokens
+    temperature: float = 1.0
+    top_p: float = 1.0
+    deterministic: bool = False
+
+
+@torch.inference_mode()
+def sample(
+    model: Any,
+    prompts: Sequence[Tokens],
+    settings: SamplingSettings,
+    generator: torch.Generator | None = None,
+) -> tuple[list[Tokens], list[tuple[float, ...]]]:
+    """Samples one response a prompt.
+
+    Args:
+        model: A causal language model of transformers, in evaluation mode.
+        prompts: B prompts of at least one token each.
+        settings: How tokens are drawn.
+        generator: The source of randomness, on the model's device.
+
+    Returns:
+        B responses, and B tuples with the log-probability of each of their tokens under the
+        distribution that it was drawn from.
+    """
+    decoder = _Decoder(model, prompts)
+    rows = torch.arange(len(prompts), device=model.device)
+    stops = torch.tensor(settings.stop_ids, device=model.device)
+    drawn: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+    for _ in range(settings.max_new_tokens):
+        tokens, log_probs = _draw(decoder.logits, settings, generator)
+        drawn.append((rows, tokens, log_probs))
+        going = ~torch.isin(tokens, stops)
+        if not going.all():
+            keep = going.nonzero()[:, 0]
+            rows, tokens = rows[keep], tokens[keep]
+            decoder.keep(keep)
+        if not len(rows) or len(drawn) == settings.max_new_tokens:
+            break
+        decoder.advance(tokens)
+    return _gather(drawn, len(prompts))
+
+
+def nucleus(log_probs: torch.Tensor, top_p: float) -> torch.Tensor:
+    """Keeps the fewest tokens whose probabilities reach ``top_p`` and renormalises them.
+
+    Args:
+        log_probs: (B, V), log-probabilities.
+        top_p: The sum to reach, in (0, 1].
+
+    Returns:
+        (B, V), log-probabilities; ``-inf`` outside the nucleus.
+    """
+    ordered, order = log_probs.sort(dim=-1, descending=True)
+    before = ordered.exp().cumsum(dim=-1) - ordered.exp()
+    ordered = ordered.masked_fill(before >= top_p, -torch.inf)
+    kept = torch.empty_like(ordered).scatter_(-1, order, ordered)
+    return kept.log_softmax(dim=-1)
+
+
+def cache_argument(model: Any) -> str:
+    """Returns the name of the key-value cache, which transformers changed in version 5."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+
+
+class _Decoder:
+    """A model with its key-value cache: the logits of the next token of each live row."""
+
+    def __init__(self, model: Any, prompts: Sequence[Tokens]) -> None:
+        self._model = model
+        self._cache_name = cache_argument(model)
+        unique = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts))}
+        rows = torch.tensor([unique[p] for p in prompts], device=model.device)
+        ids, mask = _pad_left(list(unique), model.device)
+        self._cache: Any = None
+        self.logits = torch.empty(0)
+        self._mask = None if bool(mask.all()) else mask
+        self._positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+        self._forward(ids)
+        self.keep(rows)
+
+    def advance(self, tokens: torch.Tensor) -> None:
+        """Feeds (B,) tokens."""
+        self._positions = self._positions[:, -1:] + 1
+        if self._mask is not None:
+            self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
+        self._forward(tokens[:, None])
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Keeps the given rows, which may repeat."""
+        self._cache.batch_select_indices(rows)
+        self._positions = self._positions[rows]
+        self.logits = self.logits[rows]
+        if self._mask is not None:
+            self._mask = self._mask[rows]
+
+    def _forward(self, ids: torch.Tensor) -> None:
+        arguments = {self._cache_name: self._cache} if self._cache is not None else {}
+        out = self._model(
+            input_ids=ids,
+            attention_mask=self._mask,
+            position_ids=self._positions,
+            use_cache=True,
+            logits_to_keep=1,
+            **arguments,
+        )
+        self._cache = getattr(out, self._cache_name)
+        self.logits = out.logits[:, -1].float()
+
+
+def _draw(
+    logits: torch.Tensor, settings: SamplingSettings, generator: torch.Generator | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    log_probs = (logits / settings.temperature).log_softmax(dim=-1)
+    if settings.top_p < 1:
+        log_probs = nucleus(log_probs, settings.top_p)
+    if settings.deterministic:
+        tokens = log_probs.argmax(dim=-1, keepdim=True)
+    else:
+        tokens = _invert(log_probs, generator)
+    return tokens[:, 0], log_probs.gather(-1, tokens)[:, 0]
+
+
+def _invert(log_probs: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Draws by inverting the distribution function: faster than ``multinomial`` on CPU."""
+    cumulative = log_probs.exp().cumsum(dim=-1, dtype=torch.float64)
+    total = cumulative[:, -1:]
+    uniform = torch.rand(total.shape, generator=generator, dtype=total.dtype, device=total.device)
+    tokens = torch.searchsorted(cumulative, uniform * total, right=True)
+    return tokens.clamp(max=log_probs.shape[-1] - 1)
+
+
+def _pad_left(prompts: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    width = max(len(p) for p in prompts)
+    ids = torch.zeros(len(prompts), width, dtype=torch.long)
+    mask = torch.zeros(len(prompts), width, dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, width - len(prompt) :] = torch.tensor(prompt)
+        mask[row, width - len(prompt) :] = 1
+    return ids.to(device), mask.to(device)
+
+
+def _gather(
+    drawn: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]], count: int
+) -> tuple[list[Tokens], list[tuple[float, ...]]]:
+    responses: list[list[int]] = [[] for _ in range(count)]
+    log_probs: list[list[float]] = [[] for _ in range(count)]
+    for columns in drawn:
+        for row, token, log_prob in zip(*(c.tolist() for c in columns), strict=True):
+            responses[row].append(token)
+            log_probs[row].append(log_prob)
+    return [tuple(r) for r in responses], [tuple(p) for p in log_probs]

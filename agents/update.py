@@ -1,0 +1,217 @@
+"""One update of a policy from one batch of episodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from wmrl_envs.agents.advantages import Advantages, group_advantages
+from wmrl_envs.agents.batching import merge_duplicates, split_evenly, token_chunks
+from wmrl_envs.agents.loss import LossTerms, policy_loss, row_coefficients
+from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
+from wmrl_envs.agents.rollout import Rollout
+from wmrl_envs.agents.settings import GRPOSettings
+
+
+@dataclass
+class _Rows:
+    """The samples that pull, each with its advantage and its factor in the batch loss."""
+
+    batch: TokenBatch
+    advantages: torch.Tensor
+    coefficients: torch.Tensor
+
+    def select(self, rows: Sequence[int]) -> "_Rows":
+        return _Rows(self.batch.select(rows), self.advantages[rows], self.coefficients[rows])
+
+    def lengths(self) -> list[int]:
+        both = zip(self.batch.prompts, self.batch.responses, strict=True)
+        return [len(prompt) + len(response) for prompt, response in both]
+
+
+@dataclass
+class _Chunk:
+    """Rows of one forward pass, with the constants of their loss, each (B, T)."""
+
+    rows: _Rows
+    behaviour: torch.Tensor
+    old: torch.Tensor | None = None
+    reference: torch.Tensor | None = None
+
+
+class Update:
+    """Improves a policy by the clipped, weighted, group-relative policy gradient.
+
+    Rows whose advantage is zero are left out of the forward passes. They count in the averages, so
+    the gradient is the same, but for the KL term, which they do not feel.
+
+    Args:
+        policy: The policy in training.
+        reference: The frozen reference of the KL term, or None.
+        optimizer: Holds the policy's parameters.
+        settings: The run's settings.
+        generator: Deals the minibatches (CPU).
+    """
+
+    def __init__(
+        self,
+        policy: TokenPolicy,
+        reference: TokenPolicy | None,
+        optimizer: torch.optim.Optimizer,
+        settings: GRPOSettings,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        self._policy, self._reference, self._optimizer = policy, reference, optimizer
+        self._settings, self._generator = settings, generator
+
+    def __call__(self, rollout: Rollout) -> tuple[Advantages, dict[str, float]]:
+        """Updates the policy.
+
+        Returns:
+            The episodes' advantages, and means over the update: ``loss``, ``kl``,
+            ``clip_fraction``, ``gradient_norm``, ``skipped_steps`` (gradients that were not
+            finite). Without a single row that pulls the policy stays as it is and the dictionary is
+            empty.
+        """
+        s = self._settings
+        advantages = group_advantages(
+            rollout.rewards,
+            rollout.groups,
+            graded=rollout.graded,
+            weights=rollout.weights,
+            scale=s.scale,
+            std_floor=s.std_floor,
+        )
+        rows = self._rows(rollout, advantages)
+        if not len(rows.batch):
+            return advantages, {}
+        minibatches = [self._chunks(rows.select(part)) for part in self._deal(len(rows.batch))]
+        report = _Report()
+        for _ in range(s.inner_epochs):
+            for chunks in minibatches:
+                self._step(chunks, len(minibatches), report)
+        return advantages, report.means()
+
+    def _rows(self, rollout: Rollout, advantages: Advantages) -> _Rows:
+        samples, episodes = rollout.samples, rollout.episodes
+        used = np.flatnonzero(advantages.used[episodes]) if len(episodes) else episodes
+        if not len(used):
+            return _Rows(TokenBatch(), torch.zeros(0), torch.zeros(0))
+        coefficients = row_coefficients(
+            torch.tensor([len(samples.responses[i]) for i in used]),
+            torch.from_numpy(episodes[used]),
+            self._settings.loss_normalization,
+            num_episodes=int(advantages.used.sum()),
+            constant=float(self._policy.max_response_tokens),
+        )
+        values = advantages.values[episodes[used]]
+        pulling = [i for i in range(len(used)) if values[i] != 0 and samples.responses[used[i]]]
+        keys = [self._key(samples, used[i], values[i], coefficients[i]) for i in pulling]
+        first, counts = merge_duplicates(keys)
+        kept = [pulling[i] for i in first]
+        factors = coefficients[kept] * torch.tensor(counts, dtype=torch.float32)
+        device = self._policy.device
+        return _Rows(
+            samples.select([int(used[i]) for i in kept]),
+            torch.tensor(values[kept], dtype=torch.float32, device=device),
+            factors.to(device),
+        )
+
+    @staticmethod
+    def _key(
+        samples: TokenBatch, row: int, advantage: float, coefficient: torch.Tensor
+    ) -> tuple[Any, ...]:
+        context = samples.contexts[row]
+        own = None if context is None else row
+        return (samples.prompts[row], samples.responses[row], advantage, float(coefficient), own)
+
+    def _deal(self, count: int) -> list[list[int]]:
+        if self._settings.minibatches == 1:
+            return [list(range(count))]
+        order = torch.randperm(count, generator=self._generator).tolist()
+        return split_evenly(order, self._settings.minibatches)
+
+    def _chunks(self, rows: _Rows) -> list[_Chunk]:
+        parts = token_chunks(rows.lengths(), self._settings.token_budget)
+        return [self._chunk(rows.select(part)) for part in parts]
+
+    def _chunk(self, rows: _Rows) -> _Chunk:
+        behaviour = _padded(rows.batch.log_probs, self._policy.device)
+        chunk = _Chunk(rows, behaviour)
+        with torch.no_grad():
+            if self._reference is not None:
+                chunk.reference = self._reference.log_probs(rows.batch).log_probs
+            if self._settings.minibatches > 1:
+                chunk.old = self._policy.log_probs(rows.batch).log_probs
+        return chunk
+
+    def _step(self, chunks: list[_Chunk], minibatches: int, report: "_Report") -> None:
+        self._optimizer.zero_grad(set_to_none=True)
+        for chunk in chunks:
+            terms, mask = self._loss(chunk)
+            torch.autograd.backward(terms.loss * minibatches)
+            report.add(terms, mask)
+        norm = torch.nn.utils.clip_grad_norm_(
+            list(self._policy.parameters()), self._settings.max_grad_norm
+        )
+        report.norms.append(float(norm))
+        if torch.isfinite(norm):
+            self._optimizer.step()
+
+    def _loss(self, chunk: _Chunk) -> tuple[LossTerms, torch.Tensor]:
+        s, rows = self._settings, chunk.rows
+        new = self._policy.log_probs(rows.batch, entropy=s.entropy_coef > 0)
+        if chunk.old is None:
+            # Before the first optimiser step the policy still is the old one: a pass is spared.
+            chunk.old = new.log_probs.detach()
+        terms = policy_loss(
+            new.log_probs,
+            chunk.old,
+            rows.advantages,
+            new.mask,
+            rows.coefficients,
+            clip_low=s.clip_low,
+            clip_high=s.clip_high,
+            behaviour_log_probs=chunk.behaviour,
+            importance_limit=s.importance_limit,
+            reference_log_probs=chunk.reference,
+            kl_coef=s.kl_coef,
+            entropy=new.entropy,
+            entropy_coef=s.entropy_coef,
+        )
+        return terms, new.mask
+
+
+class _Report:
+    """Sums of what an update logs."""
+
+    def __init__(self) -> None:
+        self.norms: list[float] = []
+        self._sums = {"loss": 0.0, "kl": 0.0, "clip_fraction": 0.0}
+        self._tokens = 0.0
+
+    def add(self, terms: LossTerms, mask: torch.Tensor) -> None:
+        self._sums["loss"] += float(terms.loss.detach())
+        self._sums["kl"] += float(terms.divergence.sum())
+        self._sums["clip_fraction"] += float(terms.clipped.sum())
+        self._tokens += float(mask.sum())
+
+    def means(self) -> dict[str, float]:
+        finite = [norm for norm in self.norms if np.isfinite(norm)]
+        return {
+            "loss": self._sums["loss"] / len(self.norms),
+            "kl": self._sums["kl"] / self._tokens,
+            "clip_fraction": self._sums["clip_fraction"] / self._tokens,
+            "gradient_norm": float(np.mean(finite)) if finite else 0.0,
+            "skipped_steps": float(len(self.norms) - len(finite)),
+        }
+
+
+def _padded(rows: Sequence[Sequence[float]], device: torch.device) -> torch.Tensor:
+    width = max(map(len, rows))
+    values = torch.zeros(len(rows), width)
+    for i, row in enumerate(rows):
+        values[i, : len(row)] = torch.tensor(row)
+    return values.to(device)

@@ -1,0 +1,170 @@
+"""The supervisor of one job: trusted, forked by the server, gone when the job is answered."""
+
+import os
+import resource
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from . import landlock
+from . import primitives as kernel
+from .artifact import read_artifact
+from .confinement import Confinement, describe, run_confined
+from .protocol import receive_message, send_message
+from .rootfs import INSIDE_ID, WORK, RootPlan, enter
+from .watch import AbandonedError, Child, Outcome, watch
+
+_BODY_LIMIT = 4 << 30
+_NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """What every job of a server shares; see :class:`RootPlan` and :class:`Confinement`.
+
+    ``drop_uid`` is the user that jobs of a root server run as; None where the server is not root.
+    """
+
+    layers: frozenset[str]
+    system: tuple[str, ...]
+    hidden: tuple[str, ...]
+    environment: dict[str, str]
+    drop_uid: int | None
+    seccomp_program: bytes
+
+
+def supervise(connection: socket.socket, server: ServerConfig, server_pid: int) -> None:
+    """Receives a job, runs it and sends its outcome, or what failed in the harness."""
+    try:
+        _follow(server_pid)
+        job, body = receive_message(connection, _BODY_LIMIT)
+        header, artifact = _run(job, body, server, connection)
+    except AbandonedError:
+        return
+    except BaseException as error:
+        header, artifact = {"harness": describe(error)}, None
+    send_message(connection, header, [artifact or b""])
+
+
+def _follow(parent: int) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    kernel.die_with_parent()
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(72)
+
+
+def _run(
+    job: dict[str, Any], body: bytes, server: ServerConfig, connection: socket.socket
+) -> tuple[dict[str, Any], bytes | None]:
+    work = _enter_isolation(job, server)
+    kernel.die_with_parent()  # a change of user or user namespace clears it
+    os.chdir(work)
+    _write_files(job["files"], body)
+    _link_data(job["data"])
+    directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    child = _fork_job(_confinement(job, server, work))
+    outcome = watch(child, job["limits"], connection, "namespaces" in server.layers)
+    artifact, reason = read_artifact(directory, job["artifact"], job["limits"]["artifact_mb"] << 20)
+    return _header(outcome, artifact, reason), artifact
+
+
+def _header(outcome: Outcome, artifact: bytes | None, reason: str | None) -> dict[str, Any]:
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "execution": {**vars(outcome), "artifact_error": reason},
+        "has_artifact": artifact is not None,
+        "supervisor_cpu_s": own.ru_utime + own.ru_stime,
+    }
+
+
+def _enter_isolation(job: dict[str, Any], server: ServerConfig) -> str:
+    """Enters the namespaces; returns the working directory of the job.
+
+    Root builds the private root first, because Python may lie below a home that only root may
+    enter, and gives root up afterwards; an ordinary user becomes root of a user namespace first.
+    """
+    os.umask(0o022)
+    if "namespaces" not in server.layers:
+        return _enter_directory(job, server)
+    if server.drop_uid is not None:
+        kernel.unshare("mnt")
+        enter(_root_plan(job, server, server.drop_uid))
+        kernel.drop_to(server.drop_uid, server.drop_uid)
+    uid, gid = os.getuid(), os.getgid()
+    kernel.unshare(*_NAMESPACES)
+    kernel.map_identity(INSIDE_ID, uid, gid)
+    if server.drop_uid is None:
+        enter(_root_plan(job, server, INSIDE_ID))
+    return WORK
+
+
+def _enter_directory(job: dict[str, Any], server: ServerConfig) -> str:
+    kernel.become_subreaper()
+    if server.drop_uid is not None:
+        kernel.drop_to(server.drop_uid, server.drop_uid)
+    return str(job["directory"])
+
+
+def _root_plan(job: dict[str, Any], server: ServerConfig, owner: int) -> RootPlan:
+    limits = job["limits"]
+    return RootPlan(
+        server.system, server.hidden, job["data"], limits["disk_mb"], limits["inodes"], owner
+    )
+
+
+def _write_files(files: list[list[Any]], body: bytes) -> None:
+    start = 0
+    for name, size in files:
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "wb") as file:
+            file.write(body[start : start + size])
+        start += size
+
+
+def _link_data(data: dict[str, str]) -> None:
+    """Scripts read ``train.csv`` and ``/data/train.csv`` alike."""
+    for place in data.values():
+        if place == "/data":
+            for name in os.listdir(place):
+                if not os.path.lexists(name):
+                    os.symlink(f"{place}/{name}", name)
+
+
+def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confinement:
+    threads = str(job["limits"]["threads"])
+    names = ("OMP", "OPENBLAS", "MKL")
+    environment = {
+        **server.environment,
+        **{f"{name}_NUM_THREADS": threads for name in names},
+        "LOKY_MAX_CPU_COUNT": threads,
+        "HOME": work,
+        "PWD": work,
+        "TMPDIR": "/tmp" if work == WORK else work,
+    }
+    readable = [(path, landlock.READ) for path in (*server.system, *job["data"].values())]
+    return Confinement(
+        layers=server.layers,
+        work=work,
+        entry=job["files"][0][0],
+        seed=job["seed"],
+        limits=job["limits"],
+        environment=environment,
+        readable=tuple(readable),
+        seccomp_program=server.seccomp_program,
+    )
+
+
+def _fork_job(plan: Confinement) -> Child:
+    pipes = [os.pipe() for _ in range(3)]
+    started = time.monotonic()
+    baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pid = os.fork()
+    if pid == 0:
+        run_confined(plan, *(writing for _, writing in pipes))
+    for _, writing in pipes:
+        os.close(writing)
+    stdout, stderr, setup = (reading for reading, _ in pipes)
+    return Child(pid, os.pidfd_open(pid), stdout, stderr, setup, started, baseline)

