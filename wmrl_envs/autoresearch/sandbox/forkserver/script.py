@@ -42,7 +42,7 @@ def _seed_generators(seed: int) -> None:
 def _allow_threads(threads: int) -> None:
     """The server loaded BLAS and OpenMP with one thread; the environment is read no more."""
     try:
-        import threadpoolctl  # type: ignore[import-untyped]
+        import threadpoolctl
     except ImportError:
         return
     threadpoolctl.threadpool_limits(threads)
@@ -62,10 +62,6 @@ def _restore_interpreter(path: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = [path]
     sys.path.insert(0, os.path.dirname(path))
-    for name in [name for name in sys.modules if name.split(".")[0] == __name__.split(".")[0]]:
-        del sys.modules[name]
-    # Looked up anew: what the server's caches know of directories is not true in this root.
-    sys.path_importer_cache.clear()
 
 
 def _execute(path: str) -> int:
