@@ -52,7 +52,9 @@ def sampled_outcome(
     return Outcome(0.0, written, removed=(keys.MEASURED_REWARD,))
 
 
-def predicted_outcome(info: Mapping[str, Any], predicted: float | None) -> Outcome:
+def predicted_outcome(
+    info: Mapping[str, Any], predicted: float | None, may_measure: bool = True
+) -> Outcome:
     """What a world model's prediction makes of an ended episode.
 
     A measured reward comes first. Without one, the prediction stands in, except in an anchor
@@ -61,8 +63,12 @@ def predicted_outcome(info: Mapping[str, Any], predicted: float | None) -> Outco
     Args:
         info: The last step's info, of one environment.
         predicted: The predicted reward, or None for no opinion.
+        may_measure: False takes a measured reward out: nobody allowed the execution.
     """
     written = {} if predicted is None else {keys.PREDICTED_REWARD: predicted}
+    if not may_measure:
+        info = {key: value for key, value in info.items() if key != keys.MEASURED_REWARD}
+        return predicted_outcome(info, predicted)._replace(removed=(keys.MEASURED_REWARD,))
     measured = info.get(keys.MEASURED_REWARD)
     if measured is not None:
         return Outcome(float(measured), written | _graded(keys.MEASURED))

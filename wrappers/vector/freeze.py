@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
 from wmrl_envs.wrappers.vector.rows import EpisodeClock, places, reset_mask
@@ -26,10 +26,14 @@ class FreezeWrapper(
 
     Beneath, any autoreset mode will do. A finished sub-environment plays on unseen, in episodes
     that nobody asked for; in DISABLED mode, where Gymnasium refuses to step it, it is reset for
-    that purpose. When all are finished, nothing is stepped any more.
+    that purpose. When all are finished, nothing is stepped any more. ``AutoResearchVectorEnv``
+    freezes by itself and needs none of this.
 
     Args:
         env: The vector environment; anchor sampling and the rest belong around this wrapper.
+
+    Raises:
+        ValueError: ``env`` is an ``AsyncVectorEnv`` without shared memory in NEXT_STEP mode.
 
     Example:
         >>> import gymnasium as gym
@@ -42,6 +46,7 @@ class FreezeWrapper(
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, np.ndarray]) -> None:
+        _check_resets(env)
         RecordConstructorArgs.__init__(self)
         VectorWrapper.__init__(self, env)
         self._inner_mode = EpisodeClock(env).mode
@@ -90,7 +95,8 @@ class FreezeWrapper(
 
     def _revive(self) -> None:
         if self._inner_mode == AutoresetMode.DISABLED and self._inner_done.any():
-            self.env.reset(options={"reset_mask": self._inner_done.copy()})
+            options = {"reset_mask": self._inner_done.copy(), "execute": False}
+            self.env.reset(options=options)
             self._inner_done[:] = False
 
     def _keep(self, obs: ObsType, mask: np.ndarray) -> None:
@@ -114,6 +120,21 @@ class FreezeWrapper(
 
     def _flags(self) -> tuple[np.ndarray, np.ndarray]:
         return self._terminated.copy(), self._truncated.copy()
+
+
+def _check_resets(env: VectorEnv[Any, Any, Any]) -> None:
+    """Refuses the one setting in which an explicit reset does not cancel a pending autoreset."""
+    base = env.unwrapped
+    if (
+        isinstance(base, AsyncVectorEnv)
+        and not base.shared_memory
+        and EpisodeClock(env).mode == AutoresetMode.NEXT_STEP
+    ):
+        raise ValueError(
+            "AsyncVectorEnv with shared_memory=False loses the first step after a reset in "
+            "NEXT_STEP mode (Gymnasium 1.4); make it with autoreset_mode=AutoresetMode.SAME_STEP "
+            "or AutoresetMode.DISABLED"
+        )
 
 
 def _row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:

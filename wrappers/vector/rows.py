@@ -97,7 +97,8 @@ def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
     """The reward path's keys of one sub-environment, as Python values; absent ones left out."""
     row = {}
     for key in REWARD_PATH_KEYS:
-        if key in infos and infos[f"_{key}"][index]:
+        mask = infos.get(f"_{key}")
+        if key in infos and (mask is None or mask[index]):
             value = infos[key][index]
             row[key] = value.item() if isinstance(value, np.generic) else value
     return row
@@ -140,6 +141,7 @@ def apply_outcomes(
 def _remove(infos: dict[str, Any], key: str, index: int) -> None:
     if key not in infos:
         return
-    infos[key][index], infos[f"_{key}"][index] = 0, False
-    if not infos[f"_{key}"].any():
+    mask = infos.setdefault(f"_{key}", np.ones(len(infos[key]), dtype=bool))
+    infos[key][index], mask[index] = 0, False
+    if not mask.any():
         del infos[key], infos[f"_{key}"]

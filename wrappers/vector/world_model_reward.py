@@ -43,7 +43,8 @@ class WorldModelRewardWrapper(
 
     It equals a vector environment of single :class:`wmrl_envs.wrappers.WorldModelRewardWrapper`,
     but asks the model once a step, for all episodes that end (and, in multi-turn text environments,
-    for all unexecuted episodes that go on).
+    for all unexecuted episodes that go on). Without anchor sampling beneath, what an autoreset
+    episode measured is dropped, because autoresets carry no ``execute=False``.
 
     Args:
         env: The vector environment.
@@ -100,6 +101,9 @@ class WorldModelRewardWrapper(
         self._gives_feedback = has_text_feedback(env.single_observation_space)
         self._recorders = [EpisodeRecorder(None, 0) for _ in range(self.num_envs)]
         self._executed = np.zeros(self.num_envs, dtype=bool)
+        # An autoreset cannot be told not to execute.
+        self._autoreset = np.zeros(self.num_envs, dtype=bool)
+        self._imagined: dict[int, str] = {}
 
     def reset(
         self,
@@ -113,8 +117,10 @@ class WorldModelRewardWrapper(
             options = {**(options or {}), "execute": False}
         obs, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         self._clock.reset(mask)
+        self._autoreset[mask] = False
         self._begin(places(mask), obs, infos)
-        return obs, infos
+        self._imagined = {i: text for i, text in self._imagined.items() if not mask[i]}
+        return _with_feedback(obs, self._imagined), infos
 
     def step(
         self, actions: ActType
@@ -125,15 +131,17 @@ class WorldModelRewardWrapper(
         phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
         self._record(taken, phase)
         predictions = self._predict(phase)
-        ended = places(phase.ended)
         rewards, last = np.zeros(self.num_envs), self._clock.last_infos(infos)
+        may_measure = ~self._autoreset | self._samples_anchors
         outcomes = {
-            i: predicted_outcome(read_row(last, i), predictions.pop(i).reward) for i in ended
+            i: predicted_outcome(read_row(last, i), predictions.pop(i).reward, bool(may_measure[i]))
+            for i in places(phase.ended)
         }
         apply_outcomes(self, last, rewards, outcomes)
+        self._autoreset |= phase.started
         self._begin(places(phase.started), obs, infos)
-        obs = _with_feedback(obs, predictions)
-        return obs, rewards, terminations, truncations, infos
+        self._imagined = {i: p.feedback for i, p in predictions.items() if p.feedback}
+        return _with_feedback(obs, self._imagined), rewards, terminations, truncations, infos
 
     def _begin(self, indices: list[int], obs: ObsType, infos: dict[str, Any]) -> None:
         if not indices:
@@ -160,12 +168,11 @@ class WorldModelRewardWrapper(
         return dict(zip(indices, predict(self.world_model, episodes, self._on_error), strict=True))
 
 
-def _with_feedback(observations: Any, predictions: dict[int, Prediction]) -> Any:
-    given = {i: p.feedback for i, p in predictions.items() if p.feedback}
-    if not given:
+def _with_feedback(observations: Any, imagined: dict[int, str]) -> Any:
+    if not imagined:
         return observations
     feedback = list(observations["feedback"])
-    for i, text in given.items():
+    for i, text in imagined.items():
         feedback[i] = text
     return {**observations, "feedback": tuple(feedback)}
 

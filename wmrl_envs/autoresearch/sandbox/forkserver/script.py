@@ -91,16 +91,12 @@ def _exit_code(code: Any) -> int:
 
 
 def _print_error(error: BaseException, path: str) -> None:
-    """The traceback from the script's own first frame on."""
+    """The traceback from the script's first frame on; none if it did not even compile."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename == path:
-        shown = None
-    else:
-        shown = trace or error.__traceback__
     try:
-        traceback.print_exception(type(error), error, shown)
+        traceback.print_exception(type(error), error, trace)
     except BaseException:  # an exception whose own __str__ raises must still be an error
         os.write(2, f"{type(error).__name__}\n".encode())
 
