@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-
 from testing_env import OBSERVATIONS, GenericTestEnv, LengthWorldModel
+
 from wmrl_envs.wrappers.vector import (
     AnchorSamplingWrapper,
     FreezeWrapper,

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
 from testing_env import GenericTestEnv, LengthWorldModel
+
 from wmrl_envs.wrappers.estimators import Correction
 from wmrl_envs.wrappers.vector import (
     AnchorSamplingWrapper,
