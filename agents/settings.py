@@ -51,7 +51,7 @@ class GRPOSettings:
     max_grad_norm: float = 1.0
     inner_epochs: int = 1
     minibatches: int = 1
-    token_budget: int = 16_384
+    token_budget: int = 4096
     clip_low: float = 0.2
     clip_high: float = 0.28
     kl_coef: float = 0.0

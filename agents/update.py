@@ -26,10 +26,6 @@ class _Rows:
     def select(self, rows: Sequence[int]) -> "_Rows":
         return _Rows(self.batch.select(rows), self.advantages[rows], self.coefficients[rows])
 
-    def lengths(self) -> list[int]:
-        both = zip(self.batch.prompts, self.batch.responses, strict=True)
-        return [len(prompt) + len(response) for prompt, response in both]
-
 
 @dataclass
 class _Chunk:
@@ -134,7 +130,8 @@ class Update:
         return split_evenly(order, self._settings.minibatches)
 
     def _chunks(self, rows: _Rows) -> list[_Chunk]:
-        parts = token_chunks(rows.lengths(), self._settings.token_budget)
+        batch = rows.batch
+        parts = token_chunks(batch.prompts, batch.responses, self._settings.token_budget)
         return [self._chunk(rows.select(part)) for part in parts]
 
     def _chunk(self, rows: _Rows) -> _Chunk:

@@ -1,8 +1,11 @@
-"""Options and fixtures that the whole suite shares."""
+"""Options and hooks that the whole suite shares."""
 
+import functools
 from collections.abc import Generator
 
 import pytest
+
+pytest_plugins = ["pytester"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,6 +15,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail, instead of skip, the tests marked `sandbox` (for a kernel that can isolate)",
     )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test marked ``sandbox`` where the default sandbox is unavailable."""
+    if item.get_closest_marker("sandbox") and (reason := sandbox_fault()):
+        pytest.skip(f"the default sandbox is unavailable: {reason}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -26,3 +35,17 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"--require-sandbox: {reason}"
     return report
+
+
+@functools.cache
+def sandbox_fault() -> str:
+    """Why the default sandbox is unavailable; "" where it works."""
+    from wmrl_envs.autoresearch.sandbox import Sandbox
+    from wmrl_envs.errors import SandboxUnavailable
+
+    try:
+        with Sandbox(preload=()) as sandbox:
+            sandbox.report()
+    except SandboxUnavailable as error:
+        return str(error)
+    return ""

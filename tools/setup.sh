@@ -59,7 +59,7 @@ ensure_venv() {
     "$python" -m pip --version >/dev/null 2>&1 || create_venv
 }
 
-pip_install() { "$python" -m pip install --quiet --constraint constraints.txt "$@" </dev/null; }
+pip_install() { "$python" -m pip install -qq --constraint constraints.txt "$@" </dev/null; }
 
 # torch comes first and by itself: a range, or a requirement of another package, could take a CUDA
 # build of several GB.

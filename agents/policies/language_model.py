@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs
+from wmrl_envs.agents.policies.decoder import Decoder
 from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder
 from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
 
@@ -177,20 +178,23 @@ class LanguageModelPolicy:
         Returns:
             (B, T) tensors, T being the longest answer.
         """
-        ids, prompt_lengths, lengths = _pad_right(batch, self.device)
-        # Padding stands behind every real token, so the causal mask alone keeps it out of sight.
-        first = int(prompt_lengths.min()) - 1
-        kept = torch.arange(first, ids.shape[1] - 1, device=self.device)
-        logits = self.model(input_ids=ids, logits_to_keep=kept, use_cache=False).logits.float()
+        ids, mask = _pad_right(batch.responses, self.device)
+        decoder = Decoder(self.model, batch.prompts)
+        parts = [self._score(decoder.logits[:, None], ids[:, :1], entropy)]
+        if ids.shape[1] > 1:
+            parts.append(self._score(decoder.append(ids[:, :-1]), ids[:, 1:], entropy))
+        chosen, nats = (torch.cat(column, dim=1) * mask for column in zip(*parts, strict=True))
+        return TokenLogProbs(chosen, mask, nats if entropy else None)
+
+    def _score(
+        self, logits: torch.Tensor, targets: torch.Tensor, entropy: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns log-probabilities of the targets and entropies (zeros unless asked), (B, T)."""
         log_softmax = (logits / self.temperature).log_softmax(dim=-1)
-        chosen = log_softmax.gather(-1, ids[:, first + 1 :, None])[..., 0]
-        steps = torch.arange(int(lengths.max()), device=self.device)
-        mask = (steps < lengths[:, None]).float()
-        columns = (prompt_lengths[:, None] - 1 - first + steps).clamp(max=chosen.shape[1] - 1)
+        chosen = log_softmax.gather(-1, targets[..., None])[..., 0]
         if not entropy:
-            return TokenLogProbs(chosen.gather(1, columns) * mask, mask)
-        nats = -(log_softmax.exp() * log_softmax).sum(dim=-1)
-        return TokenLogProbs(chosen.gather(1, columns) * mask, mask, nats.gather(1, columns) * mask)
+            return chosen, torch.zeros_like(chosen)
+        return chosen, -(log_softmax.exp() * log_softmax).sum(dim=-1)
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
         """Yields the parameters that require gradients."""
@@ -222,16 +226,15 @@ class LanguageModelPolicy:
 
 
 def _pad_right(
-    batch: TokenBatch, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Returns ids (B, L), prompt lengths (B,) and response lengths (B,)."""
-    rows = [p + r for p, r in zip(batch.prompts, batch.responses, strict=True)]
+    rows: Sequence[tuple[int, ...]], device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns ids and a float mask, both (B, T)."""
     ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+    mask = torch.zeros(ids.shape)
     for i, row in enumerate(rows):
         ids[i, : len(row)] = torch.tensor(row)
-    prompt_lengths = torch.tensor([len(p) for p in batch.prompts])
-    lengths = torch.tensor([len(r) for r in batch.responses])
-    return ids.to(device), prompt_lengths.to(device), lengths.to(device)
+        mask[i, : len(row)] = 1.0
+    return ids.to(device), mask.to(device)
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:

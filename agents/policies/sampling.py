@@ -1,18 +1,16 @@
 """Batched sampling from a causal language model, with the log-probability of every token drawn.
 
 ``generate`` of transformers pads finished rows to the end of the slowest one and does not hand back
-the log-probabilities. Here finished rows leave the batch, and a prompt that several rows share (a
-group of GRPO) passes through the model once.
+the log-probabilities. Here finished rows leave the batch.
 """
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-Tokens = tuple[int, ...]
+from wmrl_envs.agents.policies.decoder import Decoder, Tokens
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class SamplingSettings:
     deterministic: bool = False
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def sample(
     model: Any,
     prompts: Sequence[Tokens],
@@ -53,7 +51,7 @@ def sample(
         B responses, and B tuples with the log-probability of each of their tokens under the
         distribution that it was drawn from.
     """
-    decoder = _Decoder(model, prompts)
+    decoder = Decoder(model, prompts)
     rows = torch.arange(len(prompts), device=model.device)
     stops = torch.tensor(settings.stop_ids, device=model.device)
     drawn: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
@@ -64,10 +62,10 @@ def sample(
         if not going.all():
             keep = going.nonzero()[:, 0]
             rows, tokens = rows[keep], tokens[keep]
-            decoder.keep(keep)
+            decoder.select(keep)
         if not len(rows) or len(drawn) == settings.max_new_tokens:
             break
-        decoder.advance(tokens)
+        decoder.append(tokens[:, None])
     return _gather(drawn, len(prompts))
 
 
@@ -86,56 +84,6 @@ def nucleus(log_probs: torch.Tensor, top_p: float) -> torch.Tensor:
     ordered = ordered.masked_fill(before >= top_p, -torch.inf)
     kept = torch.empty_like(ordered).scatter_(-1, order, ordered)
     return kept.log_softmax(dim=-1)
-
-
-def cache_argument(model: Any) -> str:
-    """Returns the name of the key-value cache, which transformers changed in version 5."""
-    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-
-
-class _Decoder:
-    """A model with its key-value cache: the logits of the next token of each live row."""
-
-    def __init__(self, model: Any, prompts: Sequence[Tokens]) -> None:
-        self._model = model
-        self._cache_name = cache_argument(model)
-        unique = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts))}
-        rows = torch.tensor([unique[p] for p in prompts], device=model.device)
-        ids, mask = _pad_left(list(unique), model.device)
-        self._cache: Any = None
-        self.logits = torch.empty(0)
-        self._mask = None if bool(mask.all()) else mask
-        self._positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        self._forward(ids)
-        self.keep(rows)
-
-    def advance(self, tokens: torch.Tensor) -> None:
-        """Feeds (B,) tokens."""
-        self._positions = self._positions[:, -1:] + 1
-        if self._mask is not None:
-            self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
-        self._forward(tokens[:, None])
-
-    def keep(self, rows: torch.Tensor) -> None:
-        """Keeps the given rows, which may repeat."""
-        self._cache.batch_select_indices(rows)
-        self._positions = self._positions[rows]
-        self.logits = self.logits[rows]
-        if self._mask is not None:
-            self._mask = self._mask[rows]
-
-    def _forward(self, ids: torch.Tensor) -> None:
-        arguments = {self._cache_name: self._cache} if self._cache is not None else {}
-        out = self._model(
-            input_ids=ids,
-            attention_mask=self._mask,
-            position_ids=self._positions,
-            use_cache=True,
-            logits_to_keep=1,
-            **arguments,
-        )
-        self._cache = getattr(out, self._cache_name)
-        self.logits = out.logits[:, -1].float()
 
 
 def _draw(
@@ -158,16 +106,6 @@ def _invert(log_probs: torch.Tensor, generator: torch.Generator | None) -> torch
     uniform = torch.rand(total.shape, generator=generator, dtype=total.dtype, device=total.device)
     tokens = torch.searchsorted(cumulative, uniform * total, right=True)
     return tokens.clamp(max=log_probs.shape[-1] - 1)
-
-
-def _pad_left(prompts: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    width = max(len(p) for p in prompts)
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        mask[row, width - len(prompt) :] = 1
-    return ids.to(device), mask.to(device)
 
 
 def _gather(

@@ -64,7 +64,7 @@ def core_packages() -> Iterator[Check]:
                 requirement.name,
                 "failed" if fault else "ok",
                 fault or _version(requirement.name) or "",
-                f"pip install '{requirement.name}{requirement.specifier}'" if fault else "",
+                _install([requirement] if fault else []),
             )
 
 
@@ -79,13 +79,13 @@ def extras() -> Iterator[Check]:
             and requirement.marker.evaluate({"extra": extra})
             and not requirement.marker.evaluate({"extra": ""})
         ]
-        faults = [fault for requirement in wanted if (fault := _fault(requirement))]
-        found = ", ".join(f"{r.name} {_version(r.name)}" for r in wanted if not _fault(r))
+        lacking = [requirement for requirement in wanted if _fault(requirement)]
+        found = ", ".join(f"{r.name} {_version(r.name)}" for r in wanted)
         yield Check(
             extra,
-            "missing" if faults else "ok",
-            "; ".join(faults) or found,
-            f"pip install '{_DISTRIBUTION}[{extra}]'" if faults else "",
+            "missing" if lacking else "ok",
+            "; ".join(map(_fault, lacking)) or found,
+            _install(lacking),
         )
 
 
@@ -163,6 +163,17 @@ def _fault(requirement: Requirement) -> str:
     if not requirement.specifier.contains(version, prereleases=True):
         return f"{requirement.name} {version} does not satisfy {requirement.specifier}"
     return ""
+
+
+def _install(lacking: list[Requirement]) -> str:
+    """The pip command for some requirements; by name, since this package may be a checkout."""
+    quoted = (f"'{_without_marker(requirement)}'" for requirement in lacking)
+    return f"pip install {' '.join(quoted)}" if lacking else ""
+
+
+def _without_marker(requirement: Requirement) -> str:
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras}{requirement.specifier}"
 
 
 def _version(name: str) -> str | None:

@@ -196,6 +196,11 @@ class TestReset:
         card = make(observation="card").reset(options=options)[0]["task"]
         assert card.count("\n") == 3
 
+    @pytest.mark.parametrize("options", ["task-1", ["task"], 3])
+    def test_options_that_are_no_dictionary_are_refused(self, make, options):
+        with pytest.raises(TypeError, match="options"):
+            make().reset(options=options)
+
     def test_other_options_are_left_to_the_wrappers(self, make):
         make().reset(seed=0, options={"group": 7, "something": "else"})
 
@@ -254,6 +259,14 @@ class TestExecution:
             play(env, program("ok 0.4"))
         assert len(sandbox.jobs) == 3
         assert env.metrics()["cached_executions"] == 0
+
+    def test_the_cache_forgets_the_program_used_longest_ago(self, make, sandbox, monkeypatch):
+        monkeypatch.setattr("wmrl_envs.autoresearch.execution._CACHE_SIZE", 2)
+        env = make()
+        for score in (0.1, 0.2, 0.1, 0.3, 0.1, 0.2):
+            play(env, program(f"ok {score}"))
+        executed = [job.code.split()[2] for job in sandbox.jobs]
+        assert executed == ["0.1", "0.2", "0.3", "0.2"]
 
     def test_equal_programs_for_different_tasks_are_both_executed(self, make, sandbox):
         env = make()

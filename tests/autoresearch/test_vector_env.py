@@ -253,6 +253,15 @@ class TestMisuse:
         with pytest.raises(ValueError, match="3 seeds, got 2"):
             make(3).reset(seed=[1, 2])
 
+    @pytest.mark.parametrize("seed", ["12", 1.5, [1.5, 2.5], ["1", "2"]])
+    def test_seeds_that_are_no_integers_are_refused(self, make, seed):
+        with pytest.raises(TypeError):
+            make(2).reset(seed=seed)
+
+    def test_options_that_are_no_dictionary_are_refused(self, make):
+        with pytest.raises(TypeError, match="options"):
+            make(2).reset(options=["task"])
+
     @pytest.mark.parametrize(
         ("mask", "error"),
         [

@@ -102,10 +102,10 @@ def default_cache_dir() -> Path:
     """The platform's cache folder of the user for this package."""
     home = Path.home()
     if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "wmrl-envs"
+        return home / "Library" / "Caches" / "wmrl_envs"
     if sys.platform == "win32":
-        return home / "AppData" / "Local" / "wmrl-envs" / "Cache"
-    return home / ".cache" / "wmrl-envs"
+        return home / "AppData" / "Local" / "wmrl_envs" / "Cache"
+    return home / ".cache" / "wmrl_envs"
 
 
 @functools.cache

@@ -108,6 +108,18 @@ class AutoResearchEnv(gym.Env[Observation, str]):
     Under ``AsyncVectorEnv`` pass ``shared_memory=False`` and no shared sandbox; prefer
     ``gym.make_vec``, which executes the programs of all sub-environments as one batch.
 
+    ## Example
+
+    >>> import gymnasium as gym
+    >>> env = gym.make("wmrl_envs:WMRL/AutoResearch-v0", tasks="concrete", observation="card")
+    >>> observation, info = env.reset(seed=0)
+    >>> observation["task"].splitlines()[0], info
+    ('tabular regression rmse', {'task': 'concrete'})
+    >>> _, reward, terminated, truncated, info = env.step("I would rather not.")
+    >>> reward, terminated, info["grade_status"]
+    (0.0, True, 'malformed')
+    >>> env.close()
+
     ## Version History
 
     * v0: initial version

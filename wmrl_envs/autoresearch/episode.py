@@ -152,10 +152,12 @@ def begin(
         options: The reset options ``task`` and ``execute``; others are ignored.
 
     Raises:
-        TypeError: An option has the wrong type.
+        TypeError: The options, or one of them, have the wrong type.
         ValueError: ``options["task"]`` is unknown.
     """
-    options = {} if options is None else options
+    if not isinstance(options, Mapping | None):
+        raise TypeError(f"options must be a dict or None, got {options!r}")
+    options = options or {}
     episode_seed = int(np_random.integers(_SEEDS)) if seed is None else seed
     task = rules.choose_task(episode_seed, options.get("task"))
     return Episode(rules, task, may_execute(options, seed))

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -131,11 +131,6 @@ def _direction(key: AnswerKey) -> str:
     return "higher" if key.metric.higher_is_better else "lower"
 
 
-_FENCE: Final = re.compile(
-    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<tag>[^\s`]*)[^\n`]*\n"
-    r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 _PYTHON_TAGS: Final = frozenset({"python", "python3", "py", "py3", "{python}", "{.python}"})
 _STATEMENT: Final = re.compile(
     r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import\b|(?:def|class)[ \t]+\w|@\w"
@@ -163,12 +158,41 @@ def extract_code(action: str) -> str | None:
         True
     """
     text = action.replace("\r\n", "\n")
-    blocks = [(match["tag"].lower(), match["body"]) for match in _FENCE.finditer(text)]
+    blocks = list(_fenced_blocks(text))
     if not blocks:
         return text if _STATEMENT.search(text) else None
     tagged = [body for tag, body in blocks if tag in _PYTHON_TAGS and body.strip()]
     plain = [body for tag, body in blocks if not tag and body.strip()]
-    return (tagged or plain or [None])[-1]
+    found = tagged or plain
+    return found[-1] if found else None
+
+
+def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Tag and body of each Markdown fence, in one pass over the lines."""
+    mark, tag, body = "", "", list[str]()
+    for line in text.split("\n"):
+        fence = _fence(line)
+        if not mark and fence:
+            mark, tag, body = fence[0], fence[1], []
+        elif mark and fence and fence[0].startswith(mark) and not fence[1]:
+            yield tag, "".join(body)
+            mark = ""
+        elif mark:
+            body.append(line + "\n")
+    if mark:
+        yield tag, "".join(body)
+
+
+def _fence(line: str) -> tuple[str, str] | None:
+    """A line's fence mark (three or more backticks or tildes) and tag, if it is a fence."""
+    line = line.strip()
+    if not line.startswith(("```", "~~~")):
+        return None
+    rest = line.lstrip(line[0])
+    if "`" in rest:
+        return None
+    words = rest.split(maxsplit=1)
+    return line[: len(line) - len(rest)], words[0].lower() if words else ""
 
 
 def compiles(code: str) -> str | None:

@@ -138,7 +138,7 @@ def may_execute(options: Mapping[str, Any], seed: int | None) -> bool:
         raise TypeError(
             f"options['execute'] must be a bool or a collection of reset seeds, got {execute!r}"
         )
-    return seed in execute
+    return seed is not None and seed in execute
 
 
 def _shuffle_key(block: int, name: str) -> bytes:

@@ -19,6 +19,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         TaskFormatError: The file is missing, not UTF-8, or no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        keys: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise TaskFormatError(f"{path}: {error}") from None
+    return keys

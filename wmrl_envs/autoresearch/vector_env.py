@@ -1,6 +1,7 @@
 """Many AutoResearch episodes at once, whose programs are executed as one batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -133,10 +134,12 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         Raises:
             ClosedEnvironmentError: The environment was closed.
             ResetNeeded: The first reset leaves out a sub-environment.
-            TypeError: An option has the wrong type.
+            TypeError: A seed or an option has the wrong type.
             ValueError: An option, or the number of seeds, is wrong.
         """
         self._refuse_if_closed()
+        if not isinstance(options, Mapping | None):
+            raise TypeError(f"options must be a dict or None, got {options!r}")
         options = dict(options or {})
         mask = self._checked_mask(options.pop("reset_mask", None))
         infos: dict[str, Any] = {}
@@ -215,14 +218,17 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
             return seat.reset()
         return seat.rest()
 
-    def _checked_seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+    def _checked_seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, int | np.integer):
             return [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"seed must hold {self.num_envs} seeds, got {len(seed)}")
-        return [None if s is None else int(s) for s in seed]
+        if isinstance(seed, str) or not isinstance(seed, Iterable):
+            raise TypeError(f"seed must be an int, {self.num_envs} ints or None, got {seed!r}")
+        seeds = [None if s is None else index(s) for s in seed]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed must hold {self.num_envs} seeds, got {len(seeds)}")
+        return seeds
 
     def _checked_mask(self, mask: Any) -> BoolArray:
         if mask is None:

@@ -12,11 +12,12 @@ class Episode:
     """What a grader would get to see of one episode.
 
     Attributes:
-        task: The task's text: the ``task`` entry of a Dict observation, the first observation itself
-            where it is a string, and "" in environments without text.
+        task: The task's text: the ``task`` entry of a Dict observation, the first observation
+            itself where it is a string, and "" in environments without text.
         actions: The actions taken so far, in order: solution texts or arrays.
         initial_observation: The observation that ``reset`` returned.
-        frames: (n, H, W, 3) uint8 frames spread over the episode, or None where none were asked for.
+        frames: (n, H, W, 3) uint8 frames spread over the episode, or None where none were asked
+            for.
     """
 
     task: str

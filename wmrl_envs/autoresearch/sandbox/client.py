@@ -23,6 +23,15 @@ _STOP_TIMEOUT_S = 5.0
 _READ_TIMEOUT_S = 30.0
 _HARNESS_GRACE_S = 90.0
 _LONGEST_ERROR = 2000
+_KINDS: dict[str, Any] = {
+    "exit_code": int,
+    "stdout": str,
+    "stderr": str,
+    "wall_s": int | float,
+    "cpu_s": int | float,
+    "peak_mb": int | float,
+    "artifact_error": str | None,
+}
 
 
 class ForkServer:
@@ -199,6 +208,8 @@ def decode(
         )
     except (KeyError, TypeError) as error:
         raise SandboxError(f"the supervisor's answer is no outcome: {header!r:.500}") from error
+    if not all(isinstance(getattr(execution, name), kind) for name, kind in _KINDS.items()):
+        raise SandboxError(f"the supervisor's answer has a wrong type: {header!r:.500}")
     if execution.status not in STATUSES:
         raise SandboxError(f"the supervisor's answer has status {execution.status!r:.100}")
     return execution

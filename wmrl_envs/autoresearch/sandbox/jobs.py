@@ -54,7 +54,7 @@ class Limits:
             value = getattr(self, limit.name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
                 raise ValueError(f"{limit.name} must be positive and finite, got {value!r}")
-            if limit.type == "int" and not isinstance(value, int):
+            if limit.type is int and not isinstance(value, int):
                 raise ValueError(f"{limit.name} must be an int, got {value!r}")
 
 

@@ -87,7 +87,7 @@ def resolve_hidden(entries: Iterable[str]) -> list[str]:
             raise ValueError(
                 f"hidden must hold absolute paths or 'package:relative/path', got {entry!r}"
             )
-    return sorted(path for path in found if os.path.exists(path))
+    return sorted(found)
 
 
 def _copies(package: str) -> set[str]:
@@ -109,7 +109,6 @@ def server_environment(inherited: Mapping[str, str]) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLBACKEND": "Agg",
-        "JOBLIB_TEMP_FOLDER": "/tmp",
         **dict.fromkeys(_THREADS, "1"),
         **{name: inherited[name] for name in _PASSED_ON if name in inherited},
     }

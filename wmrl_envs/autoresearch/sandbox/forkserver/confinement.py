@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Final
 
-from . import landlock, seccomp
+from . import landlock, seccomp, usage
 from . import primitives as kernel
 from .rootfs import DEVICES, WRITABLE
 from .script import run_script
@@ -97,11 +97,13 @@ def _confine(plan: Confinement) -> None:
         kernel.mount("proc", "/proc", "proc", proc)
         kernel.set_hostname(b"sandbox")
         kernel.drop_capabilities()
+    else:
+        os.setsid()
     os.environ.clear()
     os.environ.update(plan.environment)
     _volunteer_for_oom()
     if "rlimits" in plan.layers:
-        kernel.limit_resources(resource_limits(plan.limits))
+        kernel.limit_resources(_resource_limits(plan))
     kernel.no_new_privileges()
     if "landlock" in plan.layers:
         landlock.restrict(_rules(plan))
@@ -115,8 +117,10 @@ def _volunteer_for_oom() -> None:
         file.write("1000")
 
 
-def resource_limits(limits: dict[str, Any]) -> dict[str, int]:
-    """Resource limits by name, from a job's limits."""
+def _resource_limits(plan: Confinement) -> dict[str, int]:
+    limits = plan.limits
+    # A user namespace counts its own processes; without one, all that the user runs are counted.
+    others = 0 if "namespaces" in plan.layers else usage.tasks_of_user(os.getuid())
     return {
         "core": 0,
         "msgqueue": 0,
@@ -124,7 +128,7 @@ def resource_limits(limits: dict[str, Any]) -> dict[str, int]:
         "cpu": int(limits["cpu_s"]) + 1,
         "data": limits["data_mb"] << 20,
         "fsize": limits["file_mb"] << 20,
-        "nproc": limits["processes"],
+        "nproc": limits["processes"] + others,
         "nofile": limits["open_files"],
     }
 

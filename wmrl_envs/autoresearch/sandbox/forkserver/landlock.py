@@ -59,6 +59,32 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
         os.close(ruleset)
 
 
+def read_all_but(paths: Iterable[str], hidden: Iterable[str]) -> list[tuple[str, int]]:
+    """Rules that let everything below ``paths`` be read except ``hidden`` real paths.
+
+    Landlock only ever adds rights, so a directory that holds a hidden path is granted child by
+    child; its names, the hidden ones too, can still be listed.
+    """
+    rules: list[tuple[str, int]] = []
+    secrets = set(hidden)
+    for path in paths:
+        _add_readable(rules, os.path.realpath(path), secrets)
+    return rules
+
+
+def _add_readable(rules: list[tuple[str, int]], path: str, secrets: set[str]) -> None:
+    if path in secrets:
+        return
+    if not any(secret.startswith(path.rstrip("/") + "/") for secret in secrets):
+        rules.append((path, READ))
+        return
+    rules.append((path, LIST))
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if not entry.is_symlink():  # the right to what it leads to is not this path's to give
+                _add_readable(rules, entry.path, secrets)
+
+
 def _handled_rights(version: int) -> int:
     rights = _FIRST_ABI
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
@@ -80,8 +106,8 @@ def _create_ruleset(version: int, handled: int) -> int:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
+    except (FileNotFoundError, PermissionError):
+        return  # what cannot be reached needs no right
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _ON_FILES

@@ -35,8 +35,8 @@ _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _LAST_CAPABILITY = 63
 _USERNS_REMEDY = (
     "unprivileged user namespaces are refused here: set sysctl user.max_user_namespaces "
-    "above 0 and kernel.apparmor_restrict_unprivileged_userns=0, or loosen the container's seccomp profile, "
-    "or pass min_level='landlock'"
+    "above 0 and kernel.apparmor_restrict_unprivileged_userns=0, or loosen the container's seccomp "
+    "profile, or pass min_level='landlock'"
 )
 
 

@@ -42,7 +42,7 @@ def _seed_generators(seed: int) -> None:
 def _allow_threads(threads: int) -> None:
     """The server loaded BLAS and OpenMP with one thread; the environment is read no more."""
     try:
-        import threadpoolctl  # type: ignore[import-untyped]
+        import threadpoolctl
     except ImportError:
         return
     threadpoolctl.threadpool_limits(threads)
@@ -62,10 +62,6 @@ def _restore_interpreter(path: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = [path]
     sys.path.insert(0, os.path.dirname(path))
-    for name in [name for name in sys.modules if name.split(".")[0] == __name__.split(".")[0]]:
-        del sys.modules[name]
-    # Looked up anew: what the server's caches know of directories is not true in this root.
-    sys.path_importer_cache.clear()
 
 
 def _execute(path: str) -> int:
@@ -95,16 +91,12 @@ def _exit_code(code: Any) -> int:
 
 
 def _print_error(error: BaseException, path: str) -> None:
-    """The traceback from the script's own first frame on."""
+    """The traceback from the script's first frame on; none if it did not even compile."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename == path:
-        shown = None
-    else:
-        shown = trace or error.__traceback__
     try:
-        traceback.print_exception(type(error), error, shown)
+        traceback.print_exception(type(error), error, trace)
     except BaseException:  # an exception whose own __str__ raises must still be an error
         os.write(2, f"{type(error).__name__}\n".encode())
 

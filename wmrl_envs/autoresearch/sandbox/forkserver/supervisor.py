@@ -1,10 +1,15 @@
 """The supervisor of one job: trusted, forked by the server, gone when the job is answered."""
 
+import errno
 import os
 import resource
+import shutil
 import signal
 import socket
+import sys
+import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,9 +66,19 @@ def _run(
 ) -> tuple[dict[str, Any], bytes | None]:
     work = _enter_isolation(job, server)
     kernel.die_with_parent()  # a change of user or user namespace clears it
+    try:
+        return _run_in(work, job, body, server, connection)
+    finally:
+        if work != WORK:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _run_in(
+    work: str, job: dict[str, Any], body: bytes, server: ServerConfig, connection: socket.socket
+) -> tuple[dict[str, Any], bytes | None]:
     os.chdir(work)
     _write_files(job["files"], body)
-    _link_data(job["data"])
+    _link_data(job["data"], "namespaces" in server.layers)
     directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     child = _fork_job(_confinement(job, server, work))
     outcome = watch(child, job["limits"], connection, "namespaces" in server.layers)
@@ -88,7 +103,7 @@ def _enter_isolation(job: dict[str, Any], server: ServerConfig) -> str:
     """
     os.umask(0o022)
     if "namespaces" not in server.layers:
-        return _enter_directory(job, server)
+        return _enter_directory(server)
     if server.drop_uid is not None:
         kernel.unshare("mnt")
         enter(_root_plan(job, server, server.drop_uid))
@@ -101,11 +116,25 @@ def _enter_isolation(job: dict[str, Any], server: ServerConfig) -> str:
     return WORK
 
 
-def _enter_directory(job: dict[str, Any], server: ServerConfig) -> str:
+def _enter_directory(server: ServerConfig) -> str:
+    """Without namespaces: a directory of the host, removed after the job."""
     kernel.become_subreaper()
     if server.drop_uid is not None:
+        needed = [path for path in sys.path if os.path.isdir(path)]
         kernel.drop_to(server.drop_uid, server.drop_uid)
-    return str(job["directory"])
+        _require_readable(needed, server.drop_uid)
+    return tempfile.mkdtemp(prefix="wmrl-job-")
+
+
+def _require_readable(paths: Iterable[str], uid: int) -> None:
+    for path in paths:
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise kernel.PrimitiveError(
+                errno.EACCES,
+                f"read {path} as user {uid}",
+                "without namespaces a server of root needs a Python outside of root's home; "
+                "run as an ordinary user, or where namespaces are allowed",
+            )
 
 
 def _root_plan(job: dict[str, Any], server: ServerConfig, owner: int) -> RootPlan:
@@ -124,17 +153,19 @@ def _write_files(files: list[list[Any]], body: bytes) -> None:
         start += size
 
 
-def _link_data(data: dict[str, str]) -> None:
-    """Scripts read ``train.csv`` and ``/data/train.csv`` alike."""
-    for place in data.values():
+def _link_data(data: dict[str, str], mounted: bool) -> None:
+    """Scripts read ``train.csv`` and, where it is mounted, ``/data/train.csv`` alike."""
+    for path, place in data.items():
         if place == "/data":
-            for name in os.listdir(place):
+            source = place if mounted else path
+            for name in os.listdir(source):
                 if not os.path.lexists(name):
-                    os.symlink(f"{place}/{name}", name)
+                    os.symlink(f"{source}/{name}", name)
 
 
 def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confinement:
     threads = str(job["limits"]["threads"])
+    scratch = "/tmp" if work == WORK else work
     names = ("OMP", "OPENBLAS", "MKL")
     environment = {
         **server.environment,
@@ -142,9 +173,9 @@ def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confin
         "LOKY_MAX_CPU_COUNT": threads,
         "HOME": work,
         "PWD": work,
-        "TMPDIR": "/tmp" if work == WORK else work,
+        "TMPDIR": scratch,
+        "JOBLIB_TEMP_FOLDER": scratch,
     }
-    readable = [(path, landlock.READ) for path in (*server.system, *job["data"].values())]
     return Confinement(
         layers=server.layers,
         work=work,
@@ -152,9 +183,20 @@ def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confin
         seed=job["seed"],
         limits=job["limits"],
         environment=environment,
-        readable=tuple(readable),
+        readable=_readable(job, server),
         seccomp_program=server.seccomp_program,
     )
+
+
+def _readable(job: dict[str, Any], server: ServerConfig) -> tuple[tuple[str, int], ...]:
+    """In a private root the hidden paths are covered; on the host they must not be granted."""
+    if "landlock" not in server.layers:
+        return ()
+    if "namespaces" in server.layers:
+        shown = (*server.system, *job["data"].values())
+        return tuple((path, landlock.READ) for path in shown)
+    shown = (*server.system, *job["data"])
+    return tuple(landlock.read_all_but(shown, server.hidden))
 
 
 def _fork_job(plan: Confinement) -> Child:

@@ -19,15 +19,25 @@ class Usage:
 
 def of_namespace() -> Usage:
     """Usage of every process in the pid namespace whose proc is mounted at /proc."""
-    return _total(int(name) for name in os.listdir("/proc") if name.isdigit())
+    found = _total(int(name) for name in os.listdir("/proc") if name.isdigit())
+    # A mapped file of the scratch file system is in both; max() errs by the disk quota at most.
+    return Usage(found.anonymous + max(found.shared, _scratch_bytes()), found.cpu_s)
 
 
 def of_descendants(root: int) -> Usage:
     """Usage of every process below process ``root``."""
-    return _total(descendants(root))
+    found = _total(descendants(root))
+    return Usage(found.anonymous + found.shared, found.cpu_s)
 
 
-def _total(pids: Iterable[int]) -> Usage:
+@dataclass(frozen=True)
+class _Sum:
+    anonymous: int
+    shared: int
+    cpu_s: float
+
+
+def _total(pids: Iterable[int]) -> _Sum:
     anonymous = shared = 0
     cpu_s = 0.0
     for pid in pids:
@@ -38,8 +48,7 @@ def _total(pids: Iterable[int]) -> Usage:
             continue  # it ended meanwhile
         anonymous += one_anonymous
         shared += one_shared
-    # A mapped file of the scratch file system is in both; max() errs by the disk quota at most.
-    return Usage(anonymous + max(shared, _scratch_bytes()), cpu_s)
+    return _Sum(anonymous, shared, cpu_s)
 
 
 def _memory(pid: int) -> tuple[int, int]:
@@ -78,6 +87,19 @@ def _stat(pid: int) -> list[str]:
 def _scratch_bytes() -> int:
     found = os.statvfs(".")
     return (found.f_blocks - found.f_bfree) * found.f_frsize
+
+
+def tasks_of_user(uid: int) -> int:
+    """The number of processes and threads of a user, as RLIMIT_NPROC counts them."""
+    count = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == uid:
+                    count += int(_stat(int(name))[17])
+            except (OSError, IndexError):
+                continue
+    return count
 
 
 def descendants(root: int) -> list[int]:

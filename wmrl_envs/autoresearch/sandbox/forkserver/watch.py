@@ -169,6 +169,7 @@ def _reap(state: _State, in_namespace: bool) -> tuple[int, resource.struct_rusag
     _, status, used = os.wait4(state.child.pid, 0)
     if not in_namespace:
         _kill_descendants()
+        _reap_orphans()
     for pipe in (state.child.setup, state.child.stdout, state.child.stderr):
         os.set_blocking(pipe, False)
         while state.verdict != "output" and _drain(state, pipe):
@@ -192,6 +193,14 @@ def _kill_descendants() -> None:
                     os.kill(pid, number)
                 except ProcessLookupError:
                     continue
+
+
+def _reap_orphans() -> None:
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        return
 
 
 def _conclude(state: _State, status: int, used: resource.struct_rusage, ended: float) -> Outcome:

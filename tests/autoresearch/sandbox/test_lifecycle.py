@@ -1,0 +1,281 @@
+"""Whatever dies, no process stays behind; what can go on does."""
+
+import itertools
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
+from wmrl_envs.errors import SandboxError
+
+_TRAINER = """
+import sys, threading
+from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
+sandbox = Sandbox(preload=())
+code = '''{code}'''
+print(sandbox.report().server_pid, flush=True)
+jobs = [Job(code, limits=Limits(wall_s=300)) for _ in range(4)]
+try:
+    list(sandbox.run_many(jobs))
+except KeyboardInterrupt:
+    print('interrupted', flush=True)
+"""
+
+
+_NUMBERS = itertools.count()
+
+
+def _endless(name: str) -> str:
+    """A job with children that try hard to stay."""
+    return (
+        "import ctypes, os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "for _ in range(2):\n"
+        "    if os.fork() == 0: os.setsid()\n"
+        "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\n"
+        f"ctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)\n"
+        "time.sleep(300)\n"
+    )
+
+
+def _descendants(root: int) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found, waiting = set(), [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found.update(below)
+        waiting += below
+    return found
+
+
+def _named(name: str) -> set[int]:
+    """Live processes with this command name."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, tail = path.read_text().rsplit(")", 1)
+        except OSError:
+            continue
+        if head.endswith(f"({name}") and tail.split()[0] != "Z":
+            found.add(int(path.parent.name))
+    return found
+
+
+def _until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+    waiting = threading.Event()
+    for _ in range(int(timeout_s / 0.02)):
+        if condition():
+            return
+        waiting.wait(0.02)
+    raise AssertionError("the awaited state did not come")
+
+
+def _ended(pids: set[int], timeout_s: float = 20.0) -> bool:
+    """True if every process ends in time."""
+    descriptors = []
+    for pid in pids:
+        try:
+            descriptors.append(os.pidfd_open(pid))
+        except ProcessLookupError:
+            continue
+    for descriptor in descriptors:
+        if not select.select([descriptor], [], [], timeout_s)[0]:
+            return False
+        os.close(descriptor)
+    return True
+
+
+@pytest.fixture
+def trainer() -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    """A trainer with two running jobs, its server's pid, and the command name of its jobs."""
+    name = f"wmrl{os.getpid() % 10**6}k{next(_NUMBERS)}"
+    script = _TRAINER.format(code=_endless(name))
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    server = int(process.stdout.readline())
+    _until(lambda: len(_named(name)) >= 6)
+    yield process, server, name
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    _until(lambda: not _named(name))
+    assert _ended({server})
+
+
+@pytest.mark.parametrize("victim", ["trainer", "server", "supervisors"])
+def test_a_kill_at_any_place_leaves_no_process(
+    trainer: tuple[subprocess.Popen[str], int, str], victim: str
+) -> None:
+    process, server, name = trainer
+    jobs = _named(name)
+    supervisors = _descendants(server) - jobs
+    others = _descendants(process.pid) if victim == "trainer" else jobs
+    victims = {"trainer": {process.pid}, "server": {server}, "supervisors": supervisors}[victim]
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    assert _ended(jobs | others)
+
+
+def test_an_interrupt_ends_the_trainer_and_all_its_jobs(
+    trainer: tuple[subprocess.Popen[str], int, str],
+) -> None:
+    process, _, name = trainer
+    everyone = _descendants(process.pid)
+    assert _named(name) <= everyone
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    assert process.stdout is not None
+    assert "interrupted" in process.stdout.read()
+    assert _ended(everyone)
+
+
+def test_a_trainer_that_forks_and_dies_still_takes_its_server_along() -> None:
+    """The child holds a copy of the control socket, so its closing tells the server nothing."""
+    script = """
+import os, time
+from wmrl_envs.autoresearch.sandbox import Sandbox
+sandbox = Sandbox(preload=())
+server = sandbox.report().server_pid
+child = os.fork()
+if child == 0:
+    time.sleep(60); os._exit(0)
+print(server, child, flush=True)
+time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    server, child = map(int, process.stdout.readline().split())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    try:
+        assert _ended({server})
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_the_server_outlives_the_thread_that_started_it() -> None:
+    with Sandbox(preload=()) as sandbox:
+        thread = threading.Thread(target=sandbox.report)
+        thread.start()
+        thread.join()
+        pid = sandbox.report().server_pid
+        assert sandbox.run("print(1)").stdout == "1\n"
+        assert sandbox.report().server_pid == pid
+
+
+def test_a_server_that_died_is_started_again_by_the_next_job() -> None:
+    with Sandbox(preload=()) as sandbox:
+        first = sandbox.report().server_pid
+        os.kill(first, signal.SIGKILL)
+        assert _ended({first})
+        assert sandbox.run("print(1)").stdout == "1\n"
+        assert sandbox.report().server_pid != first
+
+
+def test_jobs_in_flight_when_the_server_dies_are_faults_of_the_harness() -> None:
+    name = f"wmrl{os.getpid() % 10**6}k{next(_NUMBERS)}"
+    with Sandbox(preload=()) as sandbox:
+        server = sandbox.report().server_pid
+
+        def kill_once_running() -> None:
+            _until(lambda: bool(_named(name)))
+            os.kill(server, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_once_running)
+        killer.start()
+        jobs = [Job(_endless(name)), Job(_endless(name)), Job("print(3)")]
+        results = list(sandbox.run_many(jobs, on_error="return"))
+        killer.join()
+        assert [isinstance(result, SandboxError) for result in results] == [True, True, False]
+
+
+def test_a_server_that_dies_time_and_again_is_given_up() -> None:
+    with Sandbox(preload=()) as sandbox:
+        for _ in range(2):
+            pid = sandbox.report().server_pid
+            os.kill(pid, signal.SIGKILL)
+            assert _ended({pid})
+        with pytest.raises(SandboxError, match="died again"):
+            sandbox.run("pass")
+
+
+def test_closing_is_final_and_may_be_repeated() -> None:
+    sandbox = Sandbox(preload=())
+    server = sandbox.report().server_pid
+    sandbox.close()
+    sandbox.close()
+    assert _ended({server})
+    with pytest.raises(SandboxError, match="closed"):
+        sandbox.run("pass")
+
+
+def test_a_sandbox_that_is_never_used_starts_nothing() -> None:
+    before = _descendants(os.getpid())
+    Sandbox().close()
+    assert _descendants(os.getpid()) == before
+
+
+def test_a_forgotten_sandbox_ends_its_server() -> None:
+    sandbox = Sandbox(preload=())
+    server = sandbox.report().server_pid
+    del sandbox
+    assert _ended({server})
+
+
+def test_an_iteration_that_is_left_ends_its_jobs(sandbox: Sandbox) -> None:
+    name = f"wmrl{os.getpid() % 10**6}k{next(_NUMBERS)}"
+    jobs = [Job("print(1)"), *(Job(_endless(name), limits=Limits(wall_s=300)) for _ in range(2))]
+    results = sandbox.run_many(jobs)
+    assert next(results).stdout == "1\n"
+    _until(lambda: bool(_named(name)))
+    running = _named(name)
+    results.close()  # type: ignore[attr-defined]
+    assert _ended(running)
+
+
+def test_a_module_that_cannot_be_preloaded_is_named() -> None:
+    with pytest.raises(SandboxError, match="no_such_module"):
+        Sandbox(preload=("no_such_module",)).run("pass")
+
+
+def test_many_threads_may_run_jobs_at_once(sandbox: Sandbox) -> None:
+    found: dict[int, str] = {}
+
+    def run(number: int) -> None:
+        found[number] = sandbox.run(f"print({number})").stdout
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: f"{number}\n" for number in range(8)}
+
+
+def _open_files(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_jobs_in_a_row_leak_neither_descriptors_nor_processes(sandbox: Sandbox, count: int) -> None:
+    server = sandbox.report().server_pid
+    sandbox.run("pass")
+    before = (_open_files(os.getpid()), _open_files(server))
+    executions = sandbox.run_many(Job("open('submission.csv', 'w')") for _ in range(count))
+    assert all(execution.status == "ok" for execution in executions)
+    assert (_open_files(os.getpid()), _open_files(server)) == before
+    _until(lambda: not _descendants(server))

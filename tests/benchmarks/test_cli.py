@@ -1,0 +1,174 @@
+"""The command line: help, exit codes, one-line errors, and what each command prints."""
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from wmrl_envs.autoresearch import catalog
+from wmrl_envs.benchmarks import cli
+from wmrl_envs.benchmarks.commands import checks
+from wmrl_envs.benchmarks.commands.tasks import List
+from wmrl_envs.errors import SandboxUnavailable
+
+COPY_SAMPLE = (
+    "import shutil\nshutil.copy('sample_submission.csv', 'submission.csv')\nprint('hello')\n"
+)
+
+
+class Wmrl:
+    """Runs the command line in this process; an exit code other than the expected fails."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(arguments)
+        out, err = self._capsys.readouterr()
+        assert ended.value.code == code, out + err
+        return out, err
+
+
+@pytest.fixture
+def wmrl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Wmrl:
+    monkeypatch.setenv("COLUMNS", "120")
+    return Wmrl(capsys)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_help_names_every_command(wmrl: Wmrl, arguments: tuple[str, ...]) -> None:
+    out, _ = wmrl(*arguments)
+    assert all(command in out for command in ("tasks", "doctor"))
+
+
+def test_version_is_that_of_the_distribution(wmrl: Wmrl) -> None:
+    from importlib.metadata import version
+
+    assert wmrl("--version")[0] == f"wmrl-envs {version('wmrl-envs')}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nonsense",), ("tasks",), ("tasks", "list", "--split", "x")]
+)
+def test_wrong_usage_exits_with_code_2(wmrl: Wmrl, arguments: tuple[str, ...]) -> None:
+    _, err = wmrl(*arguments, code=2)
+    assert "Traceback" not in err
+
+
+def test_tasks_list_names_every_task_of_the_split(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "list", "--split", "test")
+    assert all(name in out for name in catalog.names("test"))
+    assert not any(f" {name} " in out for name in catalog.names("train"))
+
+
+def test_tasks_show_prints_what_a_policy_reads(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "show", "titanic")
+    assert catalog.load("titanic").overview().rstrip("\n") in out
+
+
+def test_tasks_show_card_prints_the_three_lines_alone(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "show", "titanic", "--card")
+    assert out == catalog.load("titanic").card()
+
+
+def test_tasks_show_takes_a_folder(wmrl: Wmrl, tmp_path: Path) -> None:
+    shutil.copytree(catalog.load("titanic").folder, tmp_path / "mine")
+    out, _ = wmrl("tasks", "show", str(tmp_path / "mine"), "--card")
+    assert out == catalog.load("titanic").card()
+
+
+@pytest.mark.parametrize("arguments", [("show", "titanc"), ("run", "titanc", "solution.py")])
+def test_an_unknown_task_is_one_line_with_a_suggestion(
+    wmrl: Wmrl, arguments: tuple[str, ...]
+) -> None:
+    out, err = wmrl("tasks", *arguments, code=2)
+    assert (out, err.count("\n")) == ("", 1)
+    assert "'titanc'" in err and "'titanic'" in err
+
+
+def test_a_folder_that_is_no_task_is_one_line(wmrl: Wmrl, tmp_path: Path) -> None:
+    _, err = wmrl("tasks", "show", str(tmp_path), code=2)
+    assert err.count("\n") == 1 and "task.toml" in err
+
+
+def test_a_missing_program_is_one_line(wmrl: Wmrl, tmp_path: Path) -> None:
+    _, err = wmrl("tasks", "run", "titanic", str(tmp_path / "absent.py"), code=2)
+    assert err.count("\n") == 1 and "absent.py" in err
+
+
+def test_a_program_that_does_not_compile_is_graded_without_a_sandbox(
+    wmrl: Wmrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wmrl_envs.autoresearch.execution.Sandbox", None)
+    (tmp_path / "solution.py").write_text("print(")
+    out, _ = wmrl("tasks", "run", "titanic", str(tmp_path / "solution.py"), code=1)
+    assert "syntax_error" in out and "line 1" in out
+
+
+@pytest.mark.sandbox
+def test_a_valid_program_is_executed_and_graded(wmrl: Wmrl, tmp_path: Path) -> None:
+    (tmp_path / "solution.py").write_text(COPY_SAMPLE)
+    out, _ = wmrl("tasks", "run", "titanic", str(tmp_path / "solution.py"))
+    assert all(word in out for word in ("hello", "valid", "logloss", "position", "reward"))
+
+
+@pytest.mark.sandbox
+def test_a_program_that_fails_exits_with_code_1_and_shows_its_error(
+    wmrl: Wmrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("raise KeyError('no such [column]')"))
+    out, _ = wmrl("tasks", "run", "titanic", "-", code=1)
+    assert "runtime_error" in out and "no such [column]" in out
+
+
+def test_without_a_sandbox_the_user_is_sent_to_the_doctor(
+    wmrl: Wmrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wmrl_envs.autoresearch.execution.Sandbox", NoSandbox)
+    (tmp_path / "solution.py").write_text(COPY_SAMPLE)
+    _, err = wmrl("tasks", "run", "titanic", str(tmp_path / "solution.py"), code=2)
+    assert err.count("\n") == 1 and "EPERM" in err and "wmrl doctor" in err
+
+
+def test_an_interrupt_exits_with_code_130(wmrl: Wmrl, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(List, "run", interrupted)
+    assert wmrl("tasks", "list", code=130) == ("", "wmrl: interrupted\n")
+
+
+@pytest.mark.sandbox
+def test_the_doctor_is_content_with_a_machine_that_passes_the_tests(wmrl: Wmrl) -> None:
+    out, _ = wmrl("doctor")
+    assert all(word in out for word in ("Python", "gymnasium", "seccomp", "libero", "EGL"))
+
+
+class NoSandbox:
+    """A sandbox on a machine without namespaces."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise SandboxUnavailable("unshare(user): EPERM: switch on user namespaces")
+
+
+def test_the_doctor_fails_where_the_default_sandbox_is_unavailable(
+    wmrl: Wmrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wmrl_envs.autoresearch.sandbox.Sandbox", NoSandbox)
+    out, _ = wmrl("doctor", code=1)
+    assert "EPERM: switch on user namespaces" in out and "default sandbox" in out
+
+
+def test_the_doctor_names_a_package_that_is_missing_and_how_to_get_it(
+    wmrl: Wmrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requires = ["numpy>=99", "no-such-package>=1", "no-such-extra>=2; extra == 'libero'"]
+    monkeypatch.setattr(checks.importlib.metadata, "requires", lambda _: requires)
+    core, extras = list(checks.core_packages()), {check.name: check for check in checks.extras()}
+    assert [check.state for check in core] == ["failed", "failed"]
+    assert "does not satisfy >=99" in core[0].detail
+    assert core[1].remedy == "pip install 'no-such-package>=1'"
+    assert extras["libero"].state == "missing"
+    assert extras["libero"].remedy == "pip install 'no-such-extra>=2'"
