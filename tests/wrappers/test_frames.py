@@ -29,7 +29,7 @@ def test_frames_are_evenly_spaced_and_hold_first_and_last(frames: int, length: i
     assert len(kept) == min(frames, length)
     assert (kept[0], kept[-1]) == (0, length - 1)
     even = np.linspace(0, length - 1, len(kept))
-    assert np.abs(kept - even).max() <= max(0.5, length / frames / 2)
+    assert np.abs(kept - even).max() <= 0.5 + 0.55 * length / frames
 
 
 def test_a_single_frame_is_the_last() -> None:
