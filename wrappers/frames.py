@@ -26,13 +26,7 @@ class FrameSampler:
         self._frames = frames
         self._stride = 1
         self._seen = 0
-        self._kept: list[np.ndarray] = []
-        self._last_kept = -1
-
-    @property
-    def wants(self) -> bool:
-        """Whether the coming frame is due to be kept."""
-        return self._seen % self._stride == 0
+        self._kept: list[tuple[int, np.ndarray]] = []
 
     def see(self, render: Callable[[], Any], final: bool = False) -> None:
         """Passes one step; calls ``render`` only if its frame is kept.
@@ -40,27 +34,31 @@ class FrameSampler:
         Args:
             render: Returns an (H, W, 3) uint8 frame.
             final: Whether this is the episode's last frame, which is always kept.
+
+        Raises:
+            ValueError: What ``render`` returned is no such frame.
         """
         if not self._frames:
             return
-        if self.wants or final:
-            self._kept.append(_checked(render()))
+        if self._seen % self._stride == 0 or final:
+            self._kept.append((self._seen, _checked(render())))
         self._seen += 1
         if len(self._kept) >= 2 * self._frames and not final:
             self._kept = self._kept[::2]
             self._stride *= 2
 
     def spread(self) -> np.ndarray | None:
-        """At most n of the kept frames, evenly spaced, first and last included.
+        """The kept frames nearest to n evenly spaced steps, from the first to the last one kept.
 
         Returns:
             (n or fewer, H, W, 3) uint8, or None if none were asked for or seen.
         """
         if not self._kept:
             return None
-        count = min(self._frames, len(self._kept))
-        places = np.linspace(0, len(self._kept) - 1, count).round().astype(int)
-        return np.stack([self._kept[place] for place in places])
+        steps = np.array([step for step, _ in self._kept])
+        wanted = np.linspace(steps[-1], steps[0], self._frames)
+        places = np.unique(np.abs(steps - wanted[:, None]).argmin(axis=1))
+        return np.stack([self._kept[place][1] for place in places])
 
 
 def _checked(frame: Any) -> np.ndarray:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from testing_env import GenericTestEnv, play
+
 from wmrl_envs.wrappers import AnchorSamplingWrapper, WorldModelRewardWrapper
 
 

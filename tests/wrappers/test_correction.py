@@ -5,8 +5,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-
 from testing_env import GenericTestEnv, LengthWorldModel, play
+
 from wmrl_envs.wrappers import AnchorSamplingWrapper, CorrectionWrapper, WorldModelRewardWrapper
 from wmrl_envs.wrappers.estimators import Correction
 

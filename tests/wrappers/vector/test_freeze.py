@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-
 from testing_env import OBSERVATIONS, GenericTestEnv, LengthWorldModel
+
 from wmrl_envs.wrappers.vector import (
     AnchorSamplingWrapper,
     FreezeWrapper,
@@ -145,7 +145,7 @@ def test_the_reward_path_sees_every_group_whole(mode: AutoresetMode) -> None:
 def test_a_pending_autoreset_that_gymnasium_would_not_cancel_is_refused() -> None:
     inner = AsyncVectorEnv([GenericTestEnv] * 2, shared_memory=False)
     try:
-        with pytest.raises(ValueError, match="shared_memory=False.*SAME_STEP"):
+        with pytest.raises(ValueError, match=r"shared_memory=False.*SAME_STEP"):
             FreezeWrapper(inner)
     finally:
         inner.close()

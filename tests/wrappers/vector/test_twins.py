@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-
 from testing_env import OBSERVATIONS, GenericTestEnv, LengthWorldModel
+
 from wmrl_envs import wrappers as single
 from wmrl_envs.wrappers import vector
 from wmrl_envs.wrappers.estimators import Correction

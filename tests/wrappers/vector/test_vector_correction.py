@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
 from testing_env import GenericTestEnv, LengthWorldModel
+
 from wmrl_envs.wrappers.estimators import Correction
 from wmrl_envs.wrappers.vector import (
     AnchorSamplingWrapper,
@@ -152,5 +152,5 @@ def test_a_group_left_behind_by_a_reset_is_learned_from() -> None:
 def test_an_estimator_is_shared_with_what_else_uses_it() -> None:
     shared = Correction("paper")
     shared.seed_pairs(np.full(100, 2.0), np.full(100, 0.5))
-    rewards, last = play_round(stack(2, max_length=1, estimator=shared), seeds_of(False, 2))
+    rewards, _ = play_round(stack(2, max_length=1, estimator=shared), seeds_of(False, 2))
     np.testing.assert_allclose(rewards, 0.5, atol=0.01)
