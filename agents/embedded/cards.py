@@ -8,7 +8,12 @@ import random
 from dataclasses import dataclass
 
 _METRICS = {
-    "binary": (("logloss", "probability"), ("auc", "probability"), ("accuracy", "label"), ("mcc", "label")),
+    "binary": (
+        ("logloss", "probability"),
+        ("auc", "probability"),
+        ("accuracy", "label"),
+        ("mcc", "label"),
+    ),
     "multiclass": (("accuracy", "label"), ("macro_f1", "label"), ("mlogloss", "probability")),
     "regression": (("rmse", "value"), ("mae", "value"), ("rmsle", "value")),
     "other": (
@@ -90,9 +95,10 @@ def random_card(rng: random.Random) -> Card:
         category=category,
         metric=metric,
         rows=int(10 ** rng.uniform(2.1, 4.2)),
-        num={"tabular": rng.choice((1, 2, 4, 6, 8, 12, 20, 30, 60, 100)) + rng.randint(0, 3), "text": 0}.get(
-            modality, rng.choice(_PIXELS)
-        ),
+        num={
+            "tabular": rng.choice((1, 2, 4, 6, 8, 12, 20, 30, 60, 100)) + rng.randint(0, 3),
+            "text": 0,
+        }.get(modality, rng.choice(_PIXELS)),
         cat=rng.choice((0, 0, 0, 1, 2, 3, 6, 30)) if tabular else int(modality == "text"),
         missing=tabular and rng.random() < 0.35,
         mixed_scale=tabular and rng.random() < 0.6,

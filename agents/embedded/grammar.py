@@ -40,7 +40,12 @@ CLASSIFIERS = (
     Model("naive_bayes", "GaussianNB"),
     Model("discriminant_analysis", "LinearDiscriminantAnalysis"),
     Model("dummy", "DummyClassifier", (("strategy", ('"most_frequent"', '"prior"')),)),
-    Model("neural_network", "MLPClassifier", (("hidden_layer_sizes", ("8", "32")),), f"max_iter=40, {_SEED}"),
+    Model(
+        "neural_network",
+        "MLPClassifier",
+        (("hidden_layer_sizes", ("8", "32")),),
+        f"max_iter=40, {_SEED}",
+    ),
 )
 REGRESSORS = (
     Model("linear_model", "LinearRegression"),
@@ -52,9 +57,19 @@ REGRESSORS = (
     Model("ensemble", "RandomForestRegressor", _TREES, _SEED),
     Model("ensemble", "ExtraTreesRegressor", _TREES, _SEED),
     Model("ensemble", "HistGradientBoostingRegressor", _BOOSTING, _SEED),
-    Model("ensemble", "GradientBoostingRegressor", (("n_estimators", ("10", "40")), ("max_depth", ("1", "3"))), _SEED),
+    Model(
+        "ensemble",
+        "GradientBoostingRegressor",
+        (("n_estimators", ("10", "40")), ("max_depth", ("1", "3"))),
+        _SEED,
+    ),
     Model("dummy", "DummyRegressor"),
-    Model("neural_network", "MLPRegressor", (("hidden_layer_sizes", ("8", "32")),), f"max_iter=40, {_SEED}"),
+    Model(
+        "neural_network",
+        "MLPRegressor",
+        (("hidden_layer_sizes", ("8", "32")),),
+        f"max_iter=40, {_SEED}",
+    ),
 )
 TEXT_CLASSIFIERS = (
     Model("linear_model", "LogisticRegression", (_C,), "max_iter=200"),
@@ -76,7 +91,12 @@ TEXT_REGRESSORS = (
     Model("neighbors", "KNeighborsRegressor", (_NEIGHBOURS,)),
     Model("svm", "LinearSVR", (_C,)),
     Model("tree", "DecisionTreeRegressor", (_DEPTH,), _SEED),
-    Model("ensemble", "RandomForestRegressor", (("n_estimators", ("3", "10")), ("max_depth", ("2", "6"))), _SEED),
+    Model(
+        "ensemble",
+        "RandomForestRegressor",
+        (("n_estimators", ("3", "10")), ("max_depth", ("2", "6"))),
+        _SEED,
+    ),
     Model("dummy", "DummyRegressor"),
 )
 _SCALERS = ("StandardScaler()", "MinMaxScaler()", "RobustScaler()", "Normalizer()")
@@ -142,11 +162,19 @@ class _Writer:
 
     def _tabular(self) -> None:
         self._add('train = pd.read_csv("train.csv")')
-        self._add('test = pd.read_csv("data/test.csv")' if self._slip(0.02) else 'test = pd.read_csv("test.csv")')
+        self._add(
+            'test = pd.read_csv("data/test.csv")'
+            if self._slip(0.02)
+            else 'test = pd.read_csv("test.csv")'
+        )
         self._read_sample()
         self._add(f"y = train[{self._target()}]")
         drop = '["target"]' if self._slip(0.08) else '["id", "target"]'
-        self._add('X = train.drop(columns=["id"]).drop(columns=sub.columns[1:])' if self._several_values else f"X = train.drop(columns={drop})")
+        self._add(
+            'X = train.drop(columns=["id"]).drop(columns=sub.columns[1:])'
+            if self._several_values
+            else f"X = train.drop(columns={drop})"
+        )
         self._add("T = test" if self._slip(0.06) else 'T = test.drop(columns=["id"])')
         steps = [self._encode, self._impute]
         if self._slip(0.1):
@@ -176,9 +204,13 @@ class _Writer:
         if self._slip(0.12):
             self._add(f'X, T = a["{key}"], b["{key}"]')
         else:
-            self._add(f'X, T = a["{key}"].reshape(len(a["{key}"]), -1), b["{key}"].reshape(len(b["{key}"]), -1)')
+            self._add(
+                f'X, T = a["{key}"].reshape(len(a["{key}"]), -1), b["{key}"].reshape(len(b["{key}"]), -1)'
+            )
         if self._rng.random() < 0.3:
-            self._add(f"X, T = X / {self._pick('16', '255')}, T / {self._pick('16', '255') if self._slip(0.2) else '255'}")
+            self._add(
+                f"X, T = X / {self._pick('16', '255')}, T / {self._pick('16', '255') if self._slip(0.2) else '255'}"
+            )
         self._features()
 
     def _read_sample(self) -> None:
@@ -210,8 +242,12 @@ class _Writer:
             self._add('X = X.select_dtypes("number")', "T = T[X.columns]")
         elif choice == "ordinal":
             self._import("preprocessing", "OrdinalEncoder")
-            unknown = "" if self._slip(0.4) else 'handle_unknown="use_encoded_value", unknown_value=-1'
-            self._add('c = X.select_dtypes("str").columns', f"o = OrdinalEncoder({unknown}).fit(X[c])")
+            unknown = (
+                "" if self._slip(0.4) else 'handle_unknown="use_encoded_value", unknown_value=-1'
+            )
+            self._add(
+                'c = X.select_dtypes("str").columns', f"o = OrdinalEncoder({unknown}).fit(X[c])"
+            )
             self._add("X[c], T[c] = o.transform(X[c]), o.transform(T[c])")
 
     def _impute(self) -> None:
@@ -233,7 +269,13 @@ class _Writer:
     def _vectorise(self) -> None:
         name = self._pick("TfidfVectorizer", "TfidfVectorizer", "CountVectorizer")
         self._import("feature_extraction.text", name)
-        analyzer = self._pick("", 'analyzer="char_wb", ngram_range=(1, 3)', 'analyzer="char", ngram_range=(2, 4)', "ngram_range=(1, 2)", "min_df=2")
+        analyzer = self._pick(
+            "",
+            'analyzer="char_wb", ngram_range=(1, 3)',
+            'analyzer="char", ngram_range=(2, 4)',
+            "ngram_range=(1, 2)",
+            "min_df=2",
+        )
         column = "" if self._slip(0.06) else '["text"]'
         self._add(f"v = {name}({analyzer})", f"X = v.fit_transform(train{column})")
         refit = "fit_transform" if self._slip(0.08) else "transform"
@@ -283,14 +325,20 @@ class _Writer:
             column = self._pick('sub["prediction"]', 'sub["target"]', "sub[sub.columns[1:]]")
         self._add(f"{column} = {self._prediction(model)}")
         name = self._pick("output.csv", "predictions.csv") if self._slip(0.05) else "submission.csv"
-        self._add(f'sub.to_csv("{name}")' if self._slip(0.05) else f'sub.to_csv("{name}", index=False)')
+        self._add(
+            f'sub.to_csv("{name}")' if self._slip(0.05) else f'sub.to_csv("{name}", index=False)'
+        )
 
     def _prediction(self, model: Model) -> str:
         several = self._card.outputs > 1
         if self._card.kind != "probability":
             return "m.predict_proba(T)[:, 1]" if self._slip(0.05) else "m.predict(T)"
         if model.name in _NO_PROBABILITIES and not self._slip(0.5):
-            return "m.decision_function(T)" if self._card.metric != "logloss" or several else "m.predict(T)"
+            return (
+                "m.decision_function(T)"
+                if self._card.metric != "logloss" or several
+                else "m.predict(T)"
+            )
         if self._slip(0.25):
             return "m.predict(T)"
         if self._slip(0.15):

@@ -119,7 +119,9 @@ def train(
     Returns:
         The loss of every step, in nats a token.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), config.learning_rate, (0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), config.learning_rate, (0.9, 0.98), weight_decay=0.01
+    )
     steps = len(rows) // config.batch_size
     losses = []
     for step, batch in enumerate(_batches(rows, config)):
@@ -166,7 +168,9 @@ def pretrain(
         ValueError: There are fewer scripts than one batch.
     """
     if config.scripts < config.batch_size:
-        raise ValueError(f"scripts must be at least batch_size={config.batch_size}, got {config.scripts!r}")
+        raise ValueError(
+            f"scripts must be at least batch_size={config.batch_size}, got {config.scripts!r}"
+        )
     torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed)
     pairs = corpus(config.scripts, config.seed, config.slips)
@@ -184,10 +188,18 @@ def main(config: PretrainConfig) -> None:
     """Pretrains with a progress bar."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("pretraining"), BarColumn(), TextColumn("loss {task.fields[loss]:.3f}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("pretraining"),
+        BarColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns) as bar:
         task = bar.add_task("", total=None, loss=float("nan"))
-        pretrain(config, lambda step, steps, loss: bar.update(task, completed=step, total=steps, loss=loss))
+        pretrain(
+            config,
+            lambda step, steps, loss: bar.update(task, completed=step, total=steps, loss=loss),
+        )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,11 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.wrappers.vector import AnchorSamplingWrapper, CorrectionWrapper, WorldModelRewardWrapper
+from wmrl_envs.wrappers.vector import (
+    AnchorSamplingWrapper,
+    CorrectionWrapper,
+    WorldModelRewardWrapper,
+)
 from wmrl_envs.wrappers.world_models.base import WorldModel
 
 
@@ -49,7 +53,9 @@ ARMS: Mapping[str, Arm] = MappingProxyType(
             Arm("anchors", "anchor groups alone", 0.1, world_model=False),
             Arm("world-model", "pure world model", 0.0),
             Arm("mixture", "uncorrected mixture", 0.1),
-            Arm("denoise", "inverse-variance denoising alone", 0.1, correction=_paper(debias=False)),
+            Arm(
+                "denoise", "inverse-variance denoising alone", 0.1, correction=_paper(debias=False)
+            ),
             Arm("debias", "online debiasing alone", 0.1, correction=_paper(denoise=False)),
             Arm("paper", "both corrections, as in the paper", 0.1, correction=_paper()),
             Arm("wmrl", "WMRL", 0.1, correction=MappingProxyType({"method": "rectified"})),

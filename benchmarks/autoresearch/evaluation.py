@@ -38,8 +38,7 @@ class Evaluator:
         # Whole batches for both kinds of evaluation: a batch that is filled up executes for nothing.
         at_once = math.gcd(config.eval_episodes, config.final_episodes)
         self.envs: Mapping[str, VectorEnv] = {
-            split: make_envs(config, names, at_once, sandbox)
-            for split, names in tasks.items()
+            split: make_envs(config, names, at_once, sandbox) for split, names in tasks.items()
         }
         self._names = {
             text: task.name

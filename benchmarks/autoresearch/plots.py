@@ -30,7 +30,9 @@ def draw_all(runs: Runs, folder: Path) -> list[Path]:
     """
     paths = [
         _draw_cost(runs, lambda c: c.executions, "executions", folder / "score_by_executions.png"),
-        _draw_cost(runs, lambda c: c.cpu_seconds, "CPU seconds", folder / "score_by_cpu_seconds.png"),
+        _draw_cost(
+            runs, lambda c: c.cpu_seconds, "CPU seconds", folder / "score_by_cpu_seconds.png"
+        ),
     ]
     return paths + [
         _draw_calibration(name, arm_runs[0], folder / f"calibration_{name}.png")

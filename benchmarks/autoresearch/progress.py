@@ -57,7 +57,10 @@ class RunProgress:
 
 
 def _state(folder: Path) -> tuple[int, str]:
-    steps, evaluations = read_lines(folder / "steps.jsonl"), read_lines(folder / "evaluations.jsonl")
+    steps, evaluations = (
+        read_lines(folder / "steps.jsonl"),
+        read_lines(folder / "evaluations.jsonl"),
+    )
     note = "starting"
     if steps:
         note = f"{steps[-1]['costs']['executions']} executions"

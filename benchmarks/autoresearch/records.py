@@ -40,7 +40,9 @@ class Costs:
 
     def scaled(self, factor: float) -> "Costs":
         """A share of these costs."""
-        return Costs(round(self.executions * factor), *(v * factor for v in list(vars(self).values())[1:]))
+        return Costs(
+            round(self.executions * factor), *(v * factor for v in list(vars(self).values())[1:])
+        )
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:

@@ -31,7 +31,9 @@ def make_sandbox(config: RunConfig) -> Sandbox:
     return Sandbox(workers=config.workers)
 
 
-def make_envs(config: RunConfig, tasks: Sequence[str], num_envs: int, sandbox: Sandbox) -> VectorEnv:
+def make_envs(
+    config: RunConfig, tasks: Sequence[str], num_envs: int, sandbox: Sandbox
+) -> VectorEnv:
     """AutoResearch environments on some tasks, shown as the policy reads them."""
     return gym.make_vec(
         "wmrl_envs:WMRL/AutoResearch-v0",
@@ -86,7 +88,9 @@ def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
 def logged_episodes(rollout: Any) -> list[LoggedEpisode]:
     """The measured episodes of a rollout, as entries of an execution log."""
     return [
-        LoggedEpisode(rollout.tasks[i], tuple(rollout.actions(i)), float(measured), rollout.statuses[i])
+        LoggedEpisode(
+            rollout.tasks[i], tuple(rollout.actions(i)), float(measured), rollout.statuses[i]
+        )
         for i, measured in enumerate(rollout.measured)
         if measured == measured
     ]
@@ -121,4 +125,3 @@ class TimedWorldModel:
             return function(*args)
         finally:
             self.cpu_seconds += time.process_time() - start
-

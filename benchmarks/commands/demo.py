@@ -54,7 +54,9 @@ class Demo:
         from wmrl_envs.benchmarks.autoresearch.compare import JobFailed
 
         if self.seeds < 1 or self.processes < 1:
-            raise UsageError(f"seeds and processes must be at least 1, got {self.seeds}, {self.processes}")
+            raise UsageError(
+                f"seeds and processes must be at least 1, got {self.seeds}, {self.processes}"
+            )
         root = self.out or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}"
         try:
             base = RunConfig(
@@ -115,7 +117,8 @@ class Demo:
         from wmrl_envs.benchmarks.autoresearch.summary import Run
 
         return [
-            Run.read(arm_folder(root, arm, seed), log_folder(root, seed)) for seed in range(self.seeds)
+            Run.read(arm_folder(root, arm, seed), log_folder(root, seed))
+            for seed in range(self.seeds)
         ]
 
 

@@ -82,7 +82,9 @@ def _parse(line: str, where: str) -> LoggedEpisode:
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{where}: not a logged episode ({error!r}): {line[:80]!r}") from error
     if not isinstance(task, str) or not all(isinstance(a, str) for a in actions) or not actions:
-        raise ValueError(f"{where}: task must be a text and actions a list of texts, got {line[:80]!r}")
+        raise ValueError(
+            f"{where}: task must be a text and actions a list of texts, got {line[:80]!r}"
+        )
     if not math.isfinite(reward):
         raise ValueError(f"{where}: reward must be finite, got {reward!r}")
     return LoggedEpisode(task, actions, reward, record.get("status", ""), record.get("name", ""))

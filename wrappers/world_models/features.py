@@ -52,7 +52,11 @@ def undefined_names(tree: ast.Module) -> set[str]:
     for statement in tree.body:
         stored = _stored_names(statement)
         # A comprehension or loop binds its own variable before it loads it.
-        local = stored if not isinstance(statement, ast.Assign | ast.AugAssign) else _inner_names(statement)
+        local = (
+            stored
+            if not isinstance(statement, ast.Assign | ast.AugAssign)
+            else _inner_names(statement)
+        )
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 if node.id not in bound and node.id not in local:

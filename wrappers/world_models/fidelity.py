@@ -44,13 +44,19 @@ def fidelity(
     """
     p, m = np.asarray(predicted, dtype=float), np.asarray(measured, dtype=float)
     if p.shape != m.shape or p.ndim != 1 or p.size == 0:
-        raise ValueError(f"predicted and measured must be equally long and not empty, got {p.shape}, {m.shape}")
+        raise ValueError(
+            f"predicted and measured must be equally long and not empty, got {p.shape}, {m.shape}"
+        )
     if groups is not None and len(groups) != p.size:
         raise ValueError(f"groups must have {p.size} entries, got {len(groups)}")
     if not (np.isfinite(p).all() and np.isfinite(m).all()):
         raise ValueError("predicted and measured must be finite, got NaN or infinity")
     return Fidelity(
-        p.size, float((p - m).mean()), float(np.abs(p - m).mean()), _spearman(p, m), _within(p, m, groups)
+        p.size,
+        float((p - m).mean()),
+        float(np.abs(p - m).mean()),
+        _spearman(p, m),
+        _within(p, m, groups),
     )
 
 

@@ -53,7 +53,9 @@ class RegressionWorldModel:
         """
         kept = [logged for logged in log if compiling_scripts(logged.episode)]
         if not kept:
-            raise ValueError(f"log must hold an episode whose code compiles, got {len(log)} without")
+            raise ValueError(
+                f"log must hold an episode whose code compiles, got {len(log)} without"
+            )
         self._features, self._regressor = self._fitted(kept)
         self.log = tuple(log)
         return self
@@ -69,8 +71,12 @@ class RegressionWorldModel:
             WorldModelError: The model has not been fitted.
         """
         if not self.log:
-            raise WorldModelError("RegressionWorldModel must be fitted on an execution log before it predicts")
-        return [Prediction(float(r)) for r in self._rewards(episodes, self._features, self._regressor)]
+            raise WorldModelError(
+                "RegressionWorldModel must be fitted on an execution log before it predicts"
+            )
+        return [
+            Prediction(float(r)) for r in self._rewards(episodes, self._features, self._regressor)
+        ]
 
     def out_of_fold(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """(predicted, measured, task) of the log, each predicted by a model that did not see it.
@@ -88,7 +94,9 @@ class RegressionWorldModel:
             raise WorldModelError("RegressionWorldModel must be fitted before out_of_fold")
         kept = [logged for logged in self.log if compiling_scripts(logged.episode)]
         if len(kept) < self.folds:
-            raise ValueError(f"folds={self.folds} needs as many episodes that compile, got {len(kept)}")
+            raise ValueError(
+                f"folds={self.folds} needs as many episodes that compile, got {len(kept)}"
+            )
         fold = np.random.default_rng(self.seed).permutation(len(kept)) % self.folds
         predicted = np.empty(len(kept))
         for k in range(self.folds):
