@@ -8,12 +8,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from wmrl_envs.wrappers.world_models.estimator_facts import ESTIMATOR_FACTS, estimator_facts
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.?\d*|\"[^\"\n]*\"|'[^'\n]*'")
 _TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
 _TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TASK_CHARACTERS = 4000
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
-_FACTS = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
+_LINT = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
+_FACTS = (*_LINT, *ESTIMATOR_FACTS)
 
 
 def script_facts(code: str) -> dict[str, float]:
@@ -25,7 +28,8 @@ def script_facts(code: str) -> dict[str, float]:
     Returns:
         ``unparsable`` (0 or 1), ``undefined`` (names loaded before they are bound, in the order of the
         module's statements), ``imports``, ``statements``, and the numbers of calls whose name starts
-        with ``read_``/``load``, ``to_``, ``fit`` and ``predict``/``decision``.
+        with ``read_``/``load``, ``to_``, ``fit`` and ``predict``/``decision``; and the facts of
+        :func:`~wmrl_envs.wrappers.world_models.estimator_facts.estimator_facts`.
     """
     facts = dict.fromkeys(_FACTS, 0.0)
     try:
@@ -43,7 +47,7 @@ def script_facts(code: str) -> dict[str, float]:
             facts["writes"] += name.startswith("to_")
             facts["fits"] += name.startswith("fit")
             facts["predicts"] += name.startswith(("predict", "decision"))
-    return facts
+    return facts | estimator_facts(tree)
 
 
 def undefined_names(tree: ast.Module) -> set[str]:
@@ -108,7 +112,7 @@ class ScriptFeatures:
         1
     """
 
-    def __init__(self, vocabulary_size: int = 600, min_count: int = 3) -> None:
+    def __init__(self, vocabulary_size: int = 250, min_count: int = 3) -> None:
         for name, value in (("vocabulary_size", vocabulary_size), ("min_count", min_count)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
