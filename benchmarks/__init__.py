@@ -1,1 +1,1 @@
-"""Filled in by the modules of this folder."""
+"""The main job, its tables and plots, and the command line ``wmrl``."""

@@ -1,1 +1,1 @@
-"""A small causal language model, trained from a grammar of solution scripts, that ships with the package."""
+"""The small language model that ships with the package, and how it is trained."""

@@ -61,7 +61,8 @@ class Card:
         return (
             f"{self.modality} {self.category} {self.metric}\n"
             f"rows {self.rows} num {self.num} cat {self.cat} "
-            f"missing {'yes' if self.missing else 'no'} scale {'mixed' if self.mixed_scale else 'even'}\n"
+            f"missing {'yes' if self.missing else 'no'} "
+            f"scale {'mixed' if self.mixed_scale else 'even'}\n"
             f"outputs {self.outputs} kind {self.kind}\n"
         )
 

@@ -204,13 +204,12 @@ class _Writer:
         if self._slip(0.12):
             self._add(f'X, T = a["{key}"], b["{key}"]')
         else:
-            self._add(
-                f'X, T = a["{key}"].reshape(len(a["{key}"]), -1), b["{key}"].reshape(len(b["{key}"]), -1)'
-            )
+            flat = (f'{array}["{key}"].reshape(len({array}["{key}"]), -1)' for array in "ab")
+            self._add(f"X, T = {', '.join(flat)}")
         if self._rng.random() < 0.3:
-            self._add(
-                f"X, T = X / {self._pick('16', '255')}, T / {self._pick('16', '255') if self._slip(0.2) else '255'}"
-            )
+            divisor = self._pick("16", "255")
+            other = self._pick("16", "255") if self._slip(0.2) else "255"
+            self._add(f"X, T = X / {divisor}, T / {other}")
         self._features()
 
     def _read_sample(self) -> None:

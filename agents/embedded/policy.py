@@ -16,7 +16,8 @@ def card_prompt(observation: Mapping[str, Any]) -> str:
     """The embedded policy's prompt: the observation's task card and the token that starts a script.
 
     Raises:
-        ValueError: The observation's task is not a card; pass ``observation="card"`` to the environment.
+        ValueError: The observation's task is no card; pass ``observation="card"`` to the
+            environment.
     """
     return prompt_of(observation["task"]) + SOLUTION
 
@@ -30,7 +31,8 @@ def embedded_policy(path: Path | str = WEIGHTS, **settings: Any) -> LanguageMode
 
     Args:
         path: A folder that ``pretrain`` wrote; the default is what ships with the package.
-        **settings: Arguments of :class:`~wmrl_envs.agents.policies.language_model.LanguageModelPolicy`.
+        **settings: Arguments of
+            :class:`~wmrl_envs.agents.policies.language_model.LanguageModelPolicy`.
 
     Example:
         >>> policy = embedded_policy()

@@ -1,7 +1,7 @@
 """Pretrains the embedded policy: tokenizer and causal language model, from the grammar alone.
 
-Run ``python -m wmrl_envs.agents.embedded.pretrain --out DIR``; the weights that ship with the package
-are what its defaults give.
+Run ``python -m wmrl_envs.agents.embedded.pretrain --out DIR``; the weights that ship with the
+package are what its defaults give.
 """
 
 import json
@@ -84,7 +84,7 @@ def encode(
     pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast
 ) -> list[tuple[list[int], list[int]]]:
     """Token ids of every (prompt + ``<sol>``, script + ``<eos>``)."""
-    start, end = tokenizer.convert_tokens_to_ids(SOLUTION), tokenizer.eos_token_id
+    start, end = tokenizer.get_vocab()[SOLUTION], tokenizer.eos_token_id
     prompts = tokenizer([prompt for prompt, _ in pairs], add_special_tokens=False).input_ids
     scripts = tokenizer([script for _, script in pairs], add_special_tokens=False).input_ids
     return [([*p, start], [*s, end]) for p, s in zip(prompts, scripts, strict=True)]

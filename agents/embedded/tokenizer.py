@@ -1,7 +1,7 @@
 """A byte-level BPE tokenizer whose merges may span words but never a line or a digit.
 
-On scripts from the grammar a token is close to a line, which makes generation on a CPU several times
-cheaper than ordinary word-level merges.
+On scripts from the grammar a token is close to a line, which makes generation on a CPU several
+times cheaper than ordinary word-level merges.
 """
 
 from collections.abc import Iterable

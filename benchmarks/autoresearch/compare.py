@@ -108,8 +108,8 @@ def log_folder(root: Path, seed: int) -> Path:
 def arm_config(base: RunConfig, arm: str, seed: int) -> RunConfig:
     """An arm's settings at equal executions.
 
-    What WMRL executes in all (the world model's log and the anchors), the pure world model gets as a
-    log twice as large, and the anchor groups alone as more anchors.
+    What WMRL executes in all (the world model's log and the anchors), the pure world model gets as
+    a larger log, and the anchor groups alone as more anchors.
     """
     config = base.with_(arm=arm, seed=seed)
     online = round(base.steps * base.num_envs * base.anchors)

@@ -59,7 +59,7 @@ class RunConfig:
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
     refit_every: int = 0
-    """Steps between refits of the world model on the anchors (0: never; the paper's keeps its model)."""
+    """Steps between refits of the world model on the anchors (0: never, as in the paper)."""
     log_episodes: int = 320
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
@@ -83,7 +83,7 @@ class RunConfig:
     checkpoint_every: int = 5
     """Steps between checkpoints."""
     sandbox: SandboxKind = "warm"
-    """`cold` preloads nothing: every execution pays for its imports, as a fresh interpreter does."""
+    """`cold`: every execution pays for its imports, as a fresh interpreter does."""
     workers: int = 1
     """Programs executed at once."""
     threads: int = 1
@@ -133,7 +133,11 @@ class RunConfig:
         unknown = sorted(set(stored) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"{path}: unknown settings {unknown}")
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
+        settings: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in stored.items()
+        }
+        return cls(**settings)
 
 
 _POSITIVE = (

@@ -17,7 +17,7 @@ from wmrl_envs.wrappers.estimators.correction import Correction
 from wmrl_envs.wrappers.world_models.base import Episode, WorldModel
 
 _SEEDS = 900_000_000
-"""Reset seeds of evaluations: apart from those of training and of the log, and the same for all arms."""
+"""Reset seeds of evaluations: the same for all arms, apart from those of training and of logs."""
 _VALID = 0.5
 """The ladder's reward of a valid submission in the last position."""
 
@@ -35,7 +35,7 @@ class Evaluator:
     def __init__(self, config: RunConfig, sandbox: Sandbox) -> None:
         self._config = config
         tasks = {"train": config.train_tasks, "test": config.test_tasks}
-        # Whole batches for both kinds of evaluation: a batch that is filled up executes for nothing.
+        # Whole batches for both kinds of evaluation: what fills up a batch executes for nothing.
         at_once = math.gcd(config.eval_episodes, config.final_episodes)
         self.envs: Mapping[str, VectorEnv] = {
             split: make_envs(config, names, at_once, sandbox) for split, names in tasks.items()

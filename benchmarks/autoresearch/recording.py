@@ -11,7 +11,11 @@ from wmrl_envs.agents.rollout import Rollout
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.evaluation import Evaluator
 from wmrl_envs.benchmarks.autoresearch.records import Costs, append_line, read_lines
-from wmrl_envs.benchmarks.autoresearch.setup import TimedWorldModel, logged_episodes
+from wmrl_envs.benchmarks.autoresearch.setup import (
+    TimedWorldModel,
+    execution_costs,
+    logged_episodes,
+)
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode
 
 
@@ -76,14 +80,13 @@ class Recorder(BaseCallback):
 
     def costs(self) -> Costs:
         """What training has cost so far, the world model's log left out."""
-        metrics, seconds = self._envs.unwrapped.metrics(), self.model.metrics
-        return self._before + Costs(
-            metrics["executions"],
-            metrics["execution_cpu_s"],
-            self._world_model.cpu_seconds if self._world_model is not None else 0.0,
-            seconds["generation_cpu_seconds"] - self._start.generation,
-            seconds["update_cpu_seconds"] - self._start.update,
+        seconds, world_model = self.model.metrics, self._world_model
+        computed = Costs(
+            world_model=world_model.cpu_seconds if world_model is not None else 0.0,
+            generation=seconds["generation_cpu_seconds"] - self._start.generation,
+            update=seconds["update_cpu_seconds"] - self._start.update,
         )
+        return self._before + execution_costs(self._envs) + computed
 
     def _evaluate(self, episodes: int) -> None:
         spent = self.costs()

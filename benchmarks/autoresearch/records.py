@@ -1,7 +1,7 @@
 """The files of a run folder: JSON Lines that grow while a run goes on and survive its death.
 
-``config.json`` holds the settings, ``log.jsonl`` and ``log_costs.json`` the world model's execution log
-and what it cost, ``steps.jsonl`` a line a step, ``evaluations.jsonl`` a line an evaluation,
+``config.json`` holds the settings, ``log.jsonl`` and ``log_costs.json`` the world model's execution
+log and what it cost, ``steps.jsonl`` a line a step, ``evaluations.jsonl`` a line an evaluation,
 ``anchors.jsonl`` the executed anchor episodes, ``checkpoint.pt`` the learner.
 """
 
@@ -52,7 +52,7 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Reads a JSON Lines file; a line cut short by a killed writer, and a missing file, hold nothing."""
+    """Reads a JSON Lines file; a missing file, and a line that a kill cut short, hold nothing."""
     return list(_lines(path)) if path.exists() else []
 
 

@@ -80,9 +80,15 @@ def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
         envs.close()
         sandbox.close()
     write_log(folder / "log.jsonl", logged[:episodes])
-    metrics = envs.unwrapped.metrics()
-    spent = Costs(metrics["executions"], metrics["execution_cpu_s"], 0.0, generation)
+    spent = execution_costs(envs) + Costs(generation=generation)
     write_costs(folder / "log_costs.json", spent.scaled(episodes / len(logged)), episodes)
+
+
+def execution_costs(envs: VectorEnv) -> Costs:
+    """What the executions of AutoResearch environments have cost so far."""
+    executing: Any = envs.unwrapped
+    metrics = executing.metrics()
+    return Costs(metrics["executions"], metrics["execution_cpu_s"])
 
 
 def logged_episodes(rollout: Any) -> list[LoggedEpisode]:

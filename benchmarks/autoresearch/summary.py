@@ -174,7 +174,8 @@ def verdict(results: Sequence[ArmResult], start: float) -> str:
         for o in others
     )
     return (
-        f"From {start:.2f}, {first.title} reached the highest training reward, {first.train.mean:.2f} "
-        f"(held-out {first.test.mean:.2f}) with {first.costs.executions} executions and "
+        f"From {start:.2f}, {first.title} reached the highest training reward, "
+        f"{first.train.mean:.2f} (held-out {first.test.mean:.2f}) with "
+        f"{first.costs.executions} executions and "
         f"{first.costs.cpu_seconds:.0f} CPU seconds, over {seeds}; {told}."
     )

@@ -26,16 +26,16 @@ _COMPARED = ("real", *_ARMS, "mixture", "denoise", "debias", "paper")
 class Demo:
     """A small language model learns to solve machine-learning tasks; three reward arms, one table.
 
-    From one start and with equal executions: real execution of the anchor groups alone, the pure world
-    model, and WMRL (a world model that a tenth of the groups corrects). Everything that is made lies in
-    the run folder; called again on it, an interrupted demo goes on.
+    From one start and with equal executions: real execution of the anchor groups alone, the pure
+    world model, and WMRL (a world model that a tenth of the groups corrects). Everything that is
+    made lies in the run folder; called again on it, an interrupted demo goes on.
     """
 
     out: Path | None = None
     """The run folder; none: runs/demo-<date>-<time>."""
     compare: bool = False
-    """Also: real execution of everything, the uncorrected mixture, each correction alone and both as in
-    the paper."""
+    """Also: real execution of everything, the uncorrected mixture, each correction alone and both
+    as in the paper."""
     seeds: int = 1
     """Number of seeds, from 0."""
     steps: int = RunConfig.steps
@@ -84,8 +84,8 @@ class Demo:
         (root / "command.json").write_text(json.dumps(command, indent=2) + "\n", encoding="utf-8")
         jobs = comparison(base, self._arms, range(self.seeds), root)
         console.print(
-            f"Run folder: {root}\nFirst the starting policy's solutions are executed for the world model "
-            "to learn from; then the arms train.",
+            f"Run folder: {root}\nFirst the starting policy's solutions are executed for the world "
+            "model to learn from; then the arms train.",
             highlight=False,
         )
         folders = {

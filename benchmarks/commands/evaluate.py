@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ __all__ = ["Eval"]
 
 @dataclass(frozen=True)
 class Eval:
-    """Execute solutions of a policy on the training and the held-out tasks and print the scores."""
+    """Execute a policy's solutions of training and held-out tasks and print the scores."""
 
     policy: Positional[str] = "embedded"
-    """`embedded`, the `policy` folder of a run, or a folder or Hub id of a causal language model."""
+    """`embedded`, a run's `policy` folder, or a folder or Hub id of a causal language model."""
     config: RunConfig = field(default_factory=RunConfig)
     """The settings; tasks, final-episodes, sandbox and workers count here."""
 

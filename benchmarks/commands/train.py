@@ -15,11 +15,11 @@ __all__ = ["Train"]
 
 @dataclass(frozen=True)
 class Train:
-    """Train a language model to write solutions to machine-learning tasks, under one reward arm.
+    """Train a language model to solve machine-learning tasks, under one reward arm.
 
-    The run folder holds the settings, the execution log, a line a step, the evaluations, TensorBoard
-    events, the checkpoint and the trained policy. Called again, a killed run goes on from its last
-    checkpoint.
+    The run folder holds the settings, the execution log, a line a step, the evaluations,
+    TensorBoard events, the checkpoint and the trained policy. Called again, a killed run goes on
+    from its last checkpoint.
     """
 
     track: Positional[Literal["autoresearch"]]

@@ -2,5 +2,21 @@
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
 from wmrl_envs.wrappers.world_models.callable import CallableWorldModel
+from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
+from wmrl_envs.wrappers.world_models.fidelity import Fidelity, fidelity
+from wmrl_envs.wrappers.world_models.gate import CompileGate
+from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
 
-__all__ = ["CallableWorldModel", "Episode", "Prediction", "WorldModel"]
+__all__ = [
+    "CallableWorldModel",
+    "CompileGate",
+    "Episode",
+    "Fidelity",
+    "LoggedEpisode",
+    "Prediction",
+    "RegressionWorldModel",
+    "WorldModel",
+    "fidelity",
+    "read_log",
+    "write_log",
+]

@@ -5,6 +5,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,9 +27,9 @@ def script_facts(code: str) -> dict[str, float]:
         code: Python source.
 
     Returns:
-        ``unparsable`` (0 or 1), ``undefined`` (names loaded before they are bound, in the order of the
-        module's statements), ``imports``, ``statements``, and the numbers of calls whose name starts
-        with ``read_``/``load``, ``to_``, ``fit`` and ``predict``/``decision``; and the facts of
+        ``unparsable`` (0 or 1), ``undefined`` (the number of :func:`undefined_names`), ``imports``,
+        ``statements``, and the numbers of calls whose name starts with ``read_``, ``load`` or
+        ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; and the facts of
         :func:`~wmrl_envs.wrappers.world_models.estimator_facts.estimator_facts`.
     """
     facts = dict.fromkeys(_FACTS, 0.0)
@@ -94,10 +95,10 @@ def _inner_names(statement: ast.AST) -> set[str]:
 
 
 class ScriptFeatures:
-    """Turns (task text, script) pairs into vectors: presence of lines, words and word pairs, and facts.
+    """Turns (task text, script) pairs into vectors: which lines and words there are, and facts.
 
-    The vocabulary is what the fitted pairs show often enough: at least ``min_count`` times, and not
-    always.
+    Words count alone and in neighbouring pairs. The vocabulary is what the fitted pairs show often
+    enough: at least ``min_count`` times, and not always.
 
     Args:
         vocabulary_size: The largest number of presence features.
@@ -163,8 +164,8 @@ def _numbers(task: str) -> dict[str, float]:
 def _tokens(task: str, code: str) -> Iterable[str]:
     words = _TASK_WORD.findall(task[:_TASK_CHARACTERS])
     yield from (f"task {a}" for a in words)
-    yield from (f"task {a} {b}" for a, b in zip(words, words[1:], strict=False))
+    yield from (f"task {a} {b}" for a, b in pairwise(words))
     yield from (f"line {line}" for line in code.split("\n") if line)
     words = _WORD.findall(code)
     yield from (f"word {a}" for a in words)
-    yield from (f"pair {a} {b}" for a, b in zip(words, words[1:], strict=False))
+    yield from (f"pair {a} {b}" for a, b in pairwise(words))

@@ -15,7 +15,8 @@ class Fidelity:
         bias: Mean of predicted minus measured.
         mae: Mean absolute error.
         spearman: Rank correlation over all pairs; None where either side is constant.
-        within_spearman: Mean rank correlation within groups that vary on both sides; None without one.
+        within_spearman: Mean rank correlation within groups that vary on both sides; None without
+            such a group.
     """
 
     count: int

@@ -17,9 +17,9 @@ from wmrl_envs.wrappers.world_models.gate import compiling_scripts
 class RegressionWorldModel:
     """Predicts rewards by gradient boosting on what a linter can see of a script.
 
-    Episodes whose code does not compile are answered 0.0 without the regression, and left out of its
-    training (see :mod:`~wmrl_envs.wrappers.world_models.gate`). An episode of several turns is
-    answered with the best of its scripts, as AutoResearch rewards it, and teaches with its last one.
+    Episodes whose code does not compile are answered 0.0 without the regression, and left out of
+    its training (see :mod:`~wmrl_envs.wrappers.world_models.gate`). An episode of several turns is
+    answered with the best of its scripts, as AutoResearch rewards it, and teaches with its last.
 
     Args:
         low: The smallest reward that it predicts.
