@@ -64,9 +64,7 @@ ARMS: Mapping[str, Arm] = MappingProxyType(
 )
 
 
-def stack(
-    envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int, refit_every: int = 0
-) -> VectorEnv:
+def stack(envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int) -> VectorEnv:
     """Puts an arm's wrappers around environments.
 
     Args:
@@ -74,7 +72,6 @@ def stack(
         arm: The arm.
         world_model: The world model; needed where the arm has one.
         seed: Seed of the anchor draw.
-        refit_every: Steps between the world model's refits on the anchors; 0 never refits it.
 
     Raises:
         ValueError: The arm needs a world model and there is none.
