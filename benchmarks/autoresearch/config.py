@@ -47,7 +47,7 @@ class RunConfig:
     """
 
     arm: str = "wmrl"
-    """The reward arm: real, anchors, world-model, mixture, denoise, debias, paper or wmrl."""
+    """The reward arm: real, anchors, world-model, mixture, denoise, debias, wmrl or rectified."""
     seed: int = 0
     """Seed of the learner, the starts, the anchor draw and the world model."""
     steps: int = 40
@@ -58,7 +58,7 @@ class RunConfig:
     """Episodes a group."""
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
-    refit_every: int = 0
+    refit_every: int = 2
     """Steps between refits of the world model on the anchors (0: never, as in the paper)."""
     log_episodes: int = 320
     """Executed episodes that the world model learns from before the first step."""
@@ -74,7 +74,7 @@ class RunConfig:
     """Passes over each batch of episodes."""
     kl_coef: float = 0.02
     """Factor of the KL term to the starting policy."""
-    eval_every: int = 10
+    eval_every: int = 8
     """Steps between evaluations during training."""
     eval_episodes: int = 24
     """Episodes a split of an evaluation during training."""

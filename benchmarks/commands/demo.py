@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Demo"]
 
 _ARMS = ("anchors", "world-model", "wmrl")
-_COMPARED = ("real", *_ARMS, "mixture", "denoise", "debias", "paper")
+_COMPARED = ("real", *_ARMS, "mixture", "rectified", "denoise", "debias")
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,12 @@ class Demo:
     compare: bool = False
     """Also: real execution of everything, the uncorrected mixture, each correction alone and both
     as in the paper."""
+    arms: tuple[str, ...] = ()
+    """The arms to run; none: the three, or with `--compare` all."""
     seeds: int = 1
-    """Number of seeds, from 0."""
+    """Number of seeds."""
+    first_seed: int = 0
+    """The first of them."""
     steps: int = RunConfig.steps
     """Updates of the policy."""
     anchors: float = RunConfig.anchors
@@ -73,7 +77,11 @@ class Demo:
 
     @property
     def _arms(self) -> tuple[str, ...]:
-        return _COMPARED if self.compare else _ARMS
+        return self.arms or (_COMPARED if self.compare else _ARMS)
+
+    @property
+    def _seeds(self) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     def _train(self, console: Console, base: RunConfig, root: Path) -> None:
         from wmrl_envs.benchmarks.autoresearch.compare import arm_folder, comparison, run_jobs
@@ -82,7 +90,7 @@ class Demo:
         base.write(root / "config.json")
         command = {"argv": sys.argv[1:], **vars(self), "out": str(root)}
         (root / "command.json").write_text(json.dumps(command, indent=2) + "\n", encoding="utf-8")
-        jobs = comparison(base, self._arms, range(self.seeds), root)
+        jobs = comparison(base, self._arms, self._seeds, root)
         console.print(
             f"Run folder: {root}\nFirst the starting policy's solutions are executed for the world "
             "model to learn from; then the arms train.",
@@ -90,7 +98,7 @@ class Demo:
         )
         folders = {
             f"{arm}, seed {seed}": arm_folder(root, arm, seed)
-            for seed in range(self.seeds)
+            for seed in self._seeds
             for arm in self._arms
         }
         with RunProgress(console, folders, base.steps) as progress:
@@ -98,6 +106,7 @@ class Demo:
                 progress.refresh()
 
     def _report(self, console: Console, root: Path) -> None:
+        from wmrl_envs.benchmarks.autoresearch.equal_cost import at_equal_cost
         from wmrl_envs.benchmarks.autoresearch.plots import draw_all
         from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, markdown, verdict
 
@@ -106,6 +115,9 @@ class Demo:
         first = next(iter(runs.values()))[0].evaluations[0]["train"]
         start = sum(episode["reward"] for episode in first) / len(first)
         said = verdict(results, start)
+        if "real" in runs:
+            compared = [result for arm, result in zip(runs, results, strict=True) if arm != "real"]
+            said += "".join(f"\n{line}" for r in compared for line in at_equal_cost(runs["real"], r))
         (root / "table.md").write_text(markdown(results) + "\n" + said + "\n", encoding="utf-8")
         console.print(_table(results))
         console.print(said, highlight=False)
@@ -118,7 +130,7 @@ class Demo:
 
         return [
             Run.read(arm_folder(root, arm, seed), log_folder(root, seed))
-            for seed in range(self.seeds)
+            for seed in self._seeds
         ]
 
 
