@@ -28,7 +28,9 @@ def reward_at(
     found = []
     for run in runs:
         spent = [cost(run.costs(evaluation)) for evaluation in run.evaluations]
-        rewards = [np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations]
+        rewards = [
+            np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations
+        ]
         found.append(np.interp(amount, spent, rewards))
     return float(np.mean(found))
 
