@@ -60,9 +60,10 @@ class RunConfig:
     """Episodes a group."""
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
-    refit_every: int = 2
-    """Steps between refits of the world model on the anchors (0: never, as in the paper)."""
-    log_episodes: int = 320
+    refit_every: int = 4
+    """Steps between refits of the world model on the anchors; 0 never refits it (the paper keeps its
+    world model; the refit is an extension)."""
+    log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
     """`embedded`, or a folder or Hub id of a causal language model."""
@@ -70,7 +71,7 @@ class RunConfig:
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
     """Tasks to evaluate on that are never trained on."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 7e-4
     """AdamW's step size."""
     inner_epochs: int = 2
     """Passes over each batch of episodes."""
