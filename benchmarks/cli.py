@@ -21,8 +21,12 @@ from tyro.conf import (
 
 import wmrl_envs
 from wmrl_envs.benchmarks.commands.base import UsageError
+from wmrl_envs.benchmarks.commands.collect import Collect
+from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.doctor import Doctor
+from wmrl_envs.benchmarks.commands.evaluate import Eval
 from wmrl_envs.benchmarks.commands.tasks import Tasks
+from wmrl_envs.benchmarks.commands.train import Train
 from wmrl_envs.errors import SandboxUnavailable, WMRLError
 
 __all__ = ["main"]
@@ -35,7 +39,14 @@ explains itself: `wmrl tasks --help`, `wmrl tasks run --help`. `wmrl --version` 
 Exit codes: 0 done; 1 the answer is no (a submission is not valid, a check fails); 2 wrong usage or
 a missing prerequisite; 130 interrupted."""
 
-_COMMANDS = Annotated[Tasks, subcommand("tasks")] | Annotated[Doctor, subcommand("doctor")]
+_COMMANDS = (
+    Annotated[Demo, subcommand("demo")]
+    | Annotated[Train, subcommand("train")]
+    | Annotated[Eval, subcommand("eval")]
+    | Annotated[Collect, subcommand("collect")]
+    | Annotated[Tasks, subcommand("tasks")]
+    | Annotated[Doctor, subcommand("doctor")]
+)
 
 _USAGE = 2
 _INTERRUPTED = 130

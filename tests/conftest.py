@@ -5,8 +5,6 @@ from collections.abc import Generator
 
 import pytest
 
-pytest_plugins = ["pytester"]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds ``--require-sandbox``."""

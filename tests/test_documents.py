@@ -15,7 +15,7 @@ DOCUMENTS = sorted(
     [*source_tree.ROOT.glob("*.md"), *source_tree.ROOT.glob("docs/**/*.md")], key=str
 )
 SHELL = ("bash", "sh", "shell", "console")
-MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|root/[\w.]|home/\w|tmp/pytest-)[\w./-]*")
+MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work/\w|root/\.|tmp/pytest-)[\w./-]*")
 
 
 def fenced(document: Path, *languages: str) -> list[str]:

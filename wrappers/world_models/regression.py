@@ -72,13 +72,13 @@ class RegressionWorldModel:
             raise WorldModelError("RegressionWorldModel must be fitted on an execution log before it predicts")
         return [Prediction(float(r)) for r in self._rewards(episodes, self._features, self._regressor)]
 
-    def out_of_fold(self) -> tuple[np.ndarray, np.ndarray]:
-        """(predicted, measured) pairs of the log, each predicted by a model that did not see it.
+    def out_of_fold(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """(predicted, measured, task) of the log, each predicted by a model that did not see it.
 
         These are the pairs that a correction can start from: in-sample pairs look free of bias.
 
         Returns:
-            Two (M,) float64 arrays over the log's episodes that compile, in the log's order.
+            Two (M,) float64 arrays and the M task texts, over the log's episodes that compile.
 
         Raises:
             WorldModelError: The model has not been fitted.
@@ -95,7 +95,7 @@ class RegressionWorldModel:
             fitted = self._fitted([kept[i] for i in np.flatnonzero(fold != k)])
             held_out = np.flatnonzero(fold == k)
             predicted[held_out] = self._rewards([kept[i].episode for i in held_out], *fitted)
-        return predicted, np.array([logged.reward for logged in kept])
+        return predicted, np.array([e.reward for e in kept]), [e.task for e in kept]
 
     def save(self, folder: Path | str) -> None:
         """Writes the settings and the log; :meth:`load` refits, so that no pickle is ever read."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
+from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
 
 _PANDAS = """
 import pandas as pd
@@ -143,7 +143,7 @@ def test_files_come_along_and_folders_are_made(sandbox: Sandbox) -> None:
         ("raise ValueError('no')", "ValueError: no"),
         ("x = (", "SyntaxError"),
         ("x = '\ud800'", "SyntaxError"),
-        ("x = '\0'", "SyntaxError"),
+        ("x = '\0'", "null bytes"),
         ("raise SystemExit('message')", "message"),
         ("import sys; sys.stdout.close(); 1 / 0", "ZeroDivisionError"),
         ("def f(): f()\nf()", "RecursionError"),
@@ -163,3 +163,24 @@ atexit.register(print, 'handler')
 threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()
 """
     assert sandbox.run(code).stdout == "thread\nhandler\n"
+
+
+@pytest.mark.slow
+def test_torch_trains_with_a_data_loader_of_two_workers() -> None:
+    code = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+data = TensorDataset(torch.randn(256, 4), torch.randn(256, 1))
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in DataLoader(data, batch_size=32, num_workers=2):
+    optimizer.zero_grad()
+    loss = ((model(x) - y) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+print(loss.item())
+"""
+    with Sandbox(preload=("torch", "torch._dynamo"), limits=Limits(wall_s=120)) as warm:
+        first, second = warm.run_many([Job(code), Job(code)])
+    assert first.status == "ok", first.stderr
+    assert first.stdout == second.stdout

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -127,6 +128,30 @@ def test_a_kill_at_any_place_leaves_no_process(
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
     assert _ended(jobs | others)
+
+
+@pytest.mark.slow
+def test_fifty_kills_at_random_moments_leave_no_process() -> None:
+    random = Random(0)
+    for number in range(50):
+        name = f"wmrl{os.getpid() % 10**6}r{number}"
+        script = _TRAINER.format(code=_endless(name))
+        process = subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+        )
+        with process:
+            assert process.stdout is not None
+            server = int(process.stdout.readline())
+            threading.Event().wait(random.uniform(0, 0.15))
+            everyone = _descendants(process.pid)
+            victim = random.choice(sorted({process.pid, server, *(everyone - _named(name))}))
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.kill()
+        assert _ended(everyone | {server})
+        _until(lambda name=name: not _named(name))  # type: ignore[misc]
 
 
 def test_an_interrupt_ends_the_trainer_and_all_its_jobs(

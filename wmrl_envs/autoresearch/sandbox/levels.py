@@ -1,5 +1,6 @@
 """The levels of isolation, strongest first, and the layers that each is made of."""
 
+from collections.abc import Collection
 from typing import Final, Literal, TypeAlias
 
 Level: TypeAlias = Literal["namespaces", "landlock", "unsafe"]
@@ -17,11 +18,12 @@ _PARTS = {
 }  # fmt: skip
 
 
-def layer_names(level: Level) -> tuple[str, ...]:
-    """The layers of a level one by one, as they appear in an execution."""
+def layer_names(layers: Collection[str]) -> tuple[str, ...]:
+    """Layers one by one, as they appear in an execution."""
     names: list[str] = []
-    for layer in LEVELS[level]:
-        names += _PARTS.get(layer, (layer,))
+    for layer in LEVELS["namespaces"]:
+        if layer in layers:
+            names += _PARTS.get(layer, (layer,))
     return (*names, "no_new_privs", "watchdog")
 
 

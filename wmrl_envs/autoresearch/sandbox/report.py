@@ -13,7 +13,8 @@ class SandboxReport:
         backend: Name of the backend.
         level: The level of isolation that the probe entered.
         layers: The layers, one by one.
-        refused: One line for every stronger level: the primitive, the errno and the remedy.
+        refused: One line for every stronger level and for every layer that the kernel lacks: the
+            primitive, the errno and the remedy.
         landlock_abi: The kernel's Landlock version; 0 where there is none.
         preload_s: Seconds that the server took to import ``preload``.
         server_pid: Process id of the fork server.

@@ -1,6 +1,7 @@
 """The sandbox: scripts in, executions out."""
 
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -49,7 +50,8 @@ class Sandbox:
         backend: ``"auto"`` or ``"forkserver"``.
         min_level: The weakest isolation that is accepted. ``"namespaces"`` is all layers;
             ``"landlock"`` goes without namespaces, private root and disk quota. What is there is
-            found by entering it.
+            found by entering it. Where a kernel has no Landlock, ``"namespaces"`` does without, and
+            :meth:`report` says so.
         workers: How many jobs :meth:`run_many` keeps running at once.
         preload: Modules to import once.
         limits: The limits of jobs that bring none.
@@ -219,6 +221,11 @@ class Sandbox:
 
     def _start(self) -> ForkServer:
         """Tries the levels, strongest first."""
+        if sys.platform != "linux":
+            raise SandboxUnavailable(
+                f"the fork server needs Linux namespaces, and this is {sys.platform}; "
+                "run in a Linux virtual machine or container"
+            )
         refused: list[str] = []
         for level in self._levels:
             server = self._spawn(level)
@@ -272,11 +279,15 @@ def _module_names(preload: Sequence[str]) -> list[str]:
 
 
 def _describe(server: ForkServer, level: Level, refused: tuple[str, ...]) -> SandboxReport:
+    live = server.greeting["layers"]
+    missing = tuple(
+        f"{layer}: this kernel has none" for layer in LEVELS[level] if layer not in live
+    )
     return SandboxReport(
         backend="forkserver",
         level=level,
-        layers=layer_names(level),
-        refused=refused,
+        layers=layer_names(live),
+        refused=refused + missing,
         landlock_abi=server.greeting["landlock_abi"],
         preload_s=server.greeting["preload_s"],
         server_pid=server.pid,

@@ -35,7 +35,9 @@ def main() -> None:
     except Exception as error:
         send_message(control, {"error": f"{type(error).__name__}: {error}"})
         return
-    send_message(control, {"preload_s": seconds, "landlock_abi": landlock.abi()})
+    layers = sorted(config.layers)
+    greeting = {"preload_s": seconds, "landlock_abi": landlock.abi(), "layers": layers}
+    send_message(control, greeting)
     _serve(control, parent, config)
 
 
@@ -53,7 +55,7 @@ def _watch_parent(pid: int) -> int:
 
 def _configure(request: dict[str, Any]) -> ServerConfig:
     sys.path[:] = request["path"]
-    layers = frozenset(request["layers"])
+    layers = _choose_layers(request["layers"])
     uid = (
         request["drop_uid"] if os.getuid() == 0 and kernel.is_mapped(request["drop_uid"]) else None
     )
@@ -66,6 +68,14 @@ def _configure(request: dict[str, Any]) -> ServerConfig:
         drop_uid=uid,
         seccomp_program=filters,
     )
+
+
+def _choose_layers(wanted: list[str]) -> frozenset[str]:
+    """Inside namespaces Landlock is a second wall, and not every kernel has it."""
+    layers = frozenset(wanted)
+    if "namespaces" in layers and landlock.abi() == 0:
+        return layers - {"landlock"}
+    return layers
 
 
 def _preload(names: list[str]) -> float:

@@ -60,7 +60,6 @@ def enter(plan: RootPlan) -> None:
     for path, descriptor in data.items():
         _show(descriptor, root, plan.data[path])
     _hide(root, plan)
-    os.rmdir(f"{root}/.scratch")
     kernel.mount(None, root, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _PRIVATE)
     kernel.pivot(root)
 
@@ -83,7 +82,10 @@ def _make_skeleton(root: str) -> None:
 
 
 def _make_scratch(root: str, plan: RootPlan) -> None:
-    """One tmpfs, and so one quota, behind every writable place."""
+    """One tmpfs, and so one quota, behind every writable place.
+
+    It stays mounted below its own name too, because an unmount waits for the whole kernel.
+    """
     scratch = f"{root}/.scratch"
     options = f"size={plan.disk_mb}m,nr_inodes={plan.inodes},mode=755"
     kernel.mount("tmpfs", scratch, "tmpfs", _PRIVATE, options)
@@ -92,7 +94,6 @@ def _make_scratch(root: str, plan: RootPlan) -> None:
         os.mkdir(source)
         os.chown(source, plan.owner, plan.owner)
         kernel.mount(source, root + place, None, kernel.MS_BIND)
-    kernel.detach(scratch)
 
 
 def _show(descriptor: int, root: str, place: str) -> None:

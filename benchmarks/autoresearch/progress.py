@@ -1,0 +1,86 @@
+"""Shows how far runs are by reading their folders, whichever process writes them."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from wmrl_envs.benchmarks.autoresearch.records import read_lines
+
+_INTERVAL_S = 1.0
+
+
+class RunProgress:
+    """One bar a run: its step, executions and newest reward.
+
+    Args:
+        console: Where to draw.
+        folders: The run folders by the names to show.
+        steps: Steps of a run.
+    """
+
+    def __init__(self, console: Console, folders: Mapping[str, Path], steps: int) -> None:
+        self._folders = folders
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("step {task.completed}/{task.total}"),
+            TextColumn("{task.fields[note]}", style="dim"),
+            TimeElapsedColumn(),
+            console=console,
+        )
+        self._ids: dict[str, TaskID] = {
+            name: self._bars.add_task(name, total=steps, note="waiting", start=False)
+            for name in folders
+        }
+
+    def __enter__(self) -> "RunProgress":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.refresh()
+        self._bars.stop()
+
+    def refresh(self) -> None:
+        """Reads every folder once."""
+        for name, folder in self._folders.items():
+            if not (folder / "config.json").exists():
+                continue
+            bar = self._ids[name]
+            self._bars.start_task(bar)
+            step, note = _state(folder)
+            self._bars.update(bar, completed=step, note=note)
+
+
+def _state(folder: Path) -> tuple[int, str]:
+    steps, evaluations = read_lines(folder / "steps.jsonl"), read_lines(folder / "evaluations.jsonl")
+    note = "starting"
+    if steps:
+        note = f"{steps[-1]['costs']['executions']} executions"
+    if evaluations:
+        rewards = [episode["reward"] for episode in evaluations[-1]["train"]]
+        note += f", evaluated {sum(rewards) / max(1, len(rewards)):.2f}"
+    return (steps[-1]["step"] if steps else 0), note
+
+
+@contextmanager
+def follow_in_thread(console: Console, folders: Mapping[str, Path], steps: int) -> Iterator[None]:
+    """Follows runs from a thread while the caller trains."""
+    done = threading.Event()
+    with RunProgress(console, folders, steps) as progress:
+
+        def follow() -> None:
+            while not done.wait(_INTERVAL_S):
+                progress.refresh()
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()

@@ -1,0 +1,44 @@
+"""``wmrl train``: one arm of the main job, with a run folder that can be resumed."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from tyro.conf import Positional
+
+from wmrl_envs.benchmarks.autoresearch.config import RunConfig
+from wmrl_envs.benchmarks.commands.base import usage_errors
+
+__all__ = ["Train"]
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a language model to write solutions to machine-learning tasks, under one reward arm.
+
+    The run folder holds the settings, the execution log, a line a step, the evaluations, TensorBoard
+    events, the checkpoint and the trained policy. Called again, a killed run goes on from its last
+    checkpoint.
+    """
+
+    track: Positional[Literal["autoresearch"]]
+    """What to train on."""
+    out: Positional[Path]
+    """The run folder."""
+    log: Path | None = None
+    """A folder with an execution log (see `wmrl collect`); none: execute an own one."""
+    config: RunConfig = field(default_factory=RunConfig)
+    """The settings of the run."""
+
+    def run(self, console: Console) -> int:
+        """Trains behind a progress bar."""
+        from wmrl_envs.benchmarks.autoresearch.progress import follow_in_thread
+        from wmrl_envs.benchmarks.autoresearch.train import check_folder, train
+
+        with usage_errors():
+            check_folder(self.config, self.out, self.log)
+        with follow_in_thread(console, {self.config.arm: self.out}, self.config.steps):
+            train(self.config, self.out, self.log)
+        console.print(f"Wrote {self.out}", highlight=False)
+        return 0
