@@ -11,8 +11,8 @@ from wmrl_envs.wrappers.estimators.debias import (
     BinnedDebiaser,
     IdentityDebiaser,
     IsotonicDebiaser,
-    isotonic_knots,
 )
+from wmrl_envs.wrappers.estimators.isotonic import isotonic_knots
 
 GRID = np.linspace(-0.5, 1.5, 201)
 scores = st.floats(-2, 3).map(lambda value: round(value, 2))
