@@ -1,12 +1,13 @@
 """Groups: which one an episode belongs to, and the anchor pairs of those that are not complete."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from wmrl_envs.wrappers.estimators.anchors import group_id
-from wmrl_envs.wrappers.estimators.correction import FittedCorrection, Pairs
+from wmrl_envs.wrappers.estimators.correction import Pairs
+from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
 
 
 class GroupCounter:
@@ -37,22 +38,6 @@ class GroupCounter:
         return group_id(self._base[index], self._repeat[index])
 
 
-def may_execute(options: Mapping[str, Any] | None, seed: int | None) -> bool:
-    """Whether the caller's ``options["execute"]`` lets an episode with this reset seed be measured.
-
-    Raises:
-        TypeError: It is neither a bool nor a collection of seeds.
-    """
-    execute = (options or {}).get("execute", True)
-    if isinstance(execute, (bool, np.bool_)):
-        return bool(execute)
-    if isinstance(execute, Container) and not isinstance(execute, (str, bytes)):
-        return seed is not None and seed in execute
-    raise TypeError(
-        f'options["execute"] must be a bool or a collection of reset seeds, got {execute!r}'
-    )
-
-
 def explicit_group(value: Any) -> int | None:
     """Checks one group of ``options["group"]``.
 
@@ -72,7 +57,7 @@ class GroupLedger:
     A group that two or more sub-environments run is complete when the last of them is done. The
     group of a lone sub-environment is complete when another group starts in its place, for its next
     episode may belong to the same group. While a group is running, the correction that its first
-    episode met is kept for the others, so that one group is judged by one map.
+    episode met is kept for the others, so that one map corrects a whole group.
 
     Example:
         >>> ledger = GroupLedger(2)

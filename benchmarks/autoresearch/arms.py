@@ -57,8 +57,13 @@ ARMS: Mapping[str, Arm] = MappingProxyType(
                 "denoise", "inverse-variance denoising alone", 0.1, correction=_paper(debias=False)
             ),
             Arm("debias", "online debiasing alone", 0.1, correction=_paper(denoise=False)),
-            Arm("paper", "both corrections, as in the paper", 0.1, correction=_paper()),
-            Arm("wmrl", "WMRL", 0.1, correction=MappingProxyType({"method": "rectified"})),
+            Arm("wmrl", "WMRL", 0.1, correction=_paper()),
+            Arm(
+                "rectified",
+                "WMRL, rectified",
+                0.1,
+                correction=MappingProxyType({"method": "rectified"}),
+            ),
         )
     }
 )

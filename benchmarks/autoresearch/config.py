@@ -49,7 +49,7 @@ class RunConfig:
     """
 
     arm: str = "wmrl"
-    """The reward arm: real, anchors, world-model, mixture, denoise, debias, paper or wmrl."""
+    """The reward arm: real, anchors, world-model, mixture, denoise, debias, wmrl or rectified."""
     seed: int = 0
     """Seed of the learner, the starts, the anchor draw and the world model."""
     steps: int = 40
@@ -60,9 +60,10 @@ class RunConfig:
     """Episodes a group."""
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
-    refit_every: int = 0
-    """Steps between refits of the world model on the anchors (0: never, as in the paper)."""
-    log_episodes: int = 320
+    refit_every: int = 4
+    """Steps between refits of the world model on the anchors; 0 never refits it (the paper keeps its
+    world model; the refit is an extension)."""
+    log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
     """`embedded`, or a folder or Hub id of a causal language model."""
@@ -70,13 +71,13 @@ class RunConfig:
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
     """Tasks to evaluate on that are never trained on."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 7e-4
     """AdamW's step size."""
     inner_epochs: int = 2
     """Passes over each batch of episodes."""
     kl_coef: float = 0.02
     """Factor of the KL term to the starting policy."""
-    eval_every: int = 10
+    eval_every: int = 8
     """Steps between evaluations during training."""
     eval_episodes: int = 24
     """Episodes a split of an evaluation during training."""

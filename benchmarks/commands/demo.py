@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Demo"]
 
 _ARMS = ("anchors", "world-model", "wmrl")
-_COMPARED = ("real", *_ARMS, "mixture", "denoise", "debias", "paper")
+_COMPARED = ("real", *_ARMS, "mixture", "rectified", "denoise", "debias")
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,12 @@ class Demo:
     compare: bool = False
     """Also: real execution of everything, the uncorrected mixture, each correction alone and both
     as in the paper."""
+    arms: tuple[str, ...] = ()
+    """The arms to run; none: the three, or with `--compare` all."""
     seeds: int = 1
-    """Number of seeds, from 0."""
+    """Number of seeds."""
+    first_seed: int = 0
+    """The first of them."""
     steps: int = RunConfig.steps
     """Updates of the policy."""
     anchors: float = RunConfig.anchors
@@ -75,7 +79,11 @@ class Demo:
 
     @property
     def _arms(self) -> tuple[str, ...]:
-        return _COMPARED if self.compare else _ARMS
+        return self.arms or (_COMPARED if self.compare else _ARMS)
+
+    @property
+    def _seeds(self) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     def _prepare(self, root: Path) -> "list[Job]":
         """Checks and writes the settings; the jobs that are left to do."""
@@ -91,7 +99,7 @@ class Demo:
             sandbox=self.sandbox,
         )
         base.check_same(root / "config.json")
-        jobs = comparison(base, self._arms, range(self.seeds), root)
+        jobs = comparison(base, self._arms, self._seeds, root)
         base.write(root / "config.json")
         command = {"argv": sys.argv[1:], **vars(self), "out": str(root)}
         replace_file(root / "command.json", json.dumps(command, indent=2) + "\n")
@@ -103,7 +111,7 @@ class Demo:
 
         folders = {
             run_name(arm, seed): arm_folder(root, arm, seed)
-            for seed in range(self.seeds)
+            for seed in self._seeds
             for arm in self._arms
         }
         with (
@@ -114,12 +122,18 @@ class Demo:
                 progress.refresh()
 
     def _report(self, console: Console, root: Path) -> None:
+        from wmrl_envs.benchmarks.autoresearch.equal_cost import at_equal_cost
         from wmrl_envs.benchmarks.autoresearch.plots import draw_all
         from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, markdown, verdict
 
         runs = {arm: self._runs(arm, root) for arm in self._arms}
         results = [ArmResult.of(arm_runs) for arm_runs in runs.values()]
         said = verdict(results)
+        if "real" in runs:
+            compared = [result for arm, result in zip(runs, results, strict=True) if arm != "real"]
+            said += "".join(
+                f"\n{line}" for r in compared for line in at_equal_cost(runs["real"], r)
+            )
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
         console.print(_table(results))
         console.print(said, markup=False, highlight=False)
@@ -131,8 +145,7 @@ class Demo:
         from wmrl_envs.benchmarks.autoresearch.summary import Run
 
         return [
-            Run.read(arm_folder(root, arm, seed), log_folder(root, seed))
-            for seed in range(self.seeds)
+            Run.read(arm_folder(root, arm, seed), log_folder(root, seed)) for seed in self._seeds
         ]
 
 

@@ -9,8 +9,9 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from wmrl_envs import info as keys
+from wmrl_envs.resets import may_execute, seed_list
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
-from wmrl_envs.wrappers.groups import GroupCounter, explicit_group, may_execute
+from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome
 from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (
@@ -20,7 +21,6 @@ from wmrl_envs.wrappers.vector.rows import (
     places,
     read_row,
     reset_mask,
-    seed_list,
     write_rows,
 )
 
@@ -123,7 +123,7 @@ class AnchorSamplingWrapper(
 
     def _explicit_groups(self, options: dict[str, Any] | None) -> list[int | None]:
         groups = (options or {}).get("group")
-        if groups is None or isinstance(groups, (int, np.integer)):
+        if not isinstance(groups, (Sequence, np.ndarray)):
             return [explicit_group(groups)] * self.num_envs
         if isinstance(groups, (str, bytes)) or len(groups) != self.num_envs:
             raise ValueError(

@@ -1,6 +1,6 @@
 """Vector infos row by row, and which sub-environments an autoreset mode starts and ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,21 +76,6 @@ def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
     """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all."""
     mask = (options or {}).get("reset_mask")
     return np.ones(num_envs, dtype=bool) if mask is None else np.array(mask, dtype=bool)
-
-
-def seed_list(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """One seed a sub-environment, as Gymnasium spreads them: an int counts up from the first.
-
-    Raises:
-        ValueError: A sequence of another length than ``num_envs``.
-    """
-    if seed is None:
-        return [None] * num_envs
-    if isinstance(seed, (int, np.integer)):
-        return [int(seed) + i for i in range(num_envs)]
-    if len(seed) != num_envs:
-        raise ValueError(f"seed must hold {num_envs} seeds, got {len(seed)}: {seed!r}")
-    return [None if one is None else int(one) for one in seed]
 
 
 def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
