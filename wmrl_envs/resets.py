@@ -1,4 +1,4 @@
-"""What a reset means alike to environments, wrappers and agents: seeds, options, the task's text."""
+"""What a reset means to environments, wrappers and agents: seeds, options, the task's text."""
 
 from collections.abc import Collection, Iterable, Mapping
 from operator import index

@@ -24,14 +24,16 @@ def reward_at(
         split: ``train`` or ``test``.
         cost: Which cost.
         amount: How much of it; outside a run's evaluations its nearest one counts.
+
+    Returns:
+        The mean over the runs; NaN where a run was never graded.
     """
     found = []
     for run in runs:
-        spent = [cost(run.costs(evaluation)) for evaluation in run.evaluations]
-        rewards = [
-            np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations
-        ]
-        found.append(np.interp(amount, spent, rewards))
+        graded = [evaluation for evaluation in run.evaluations if evaluation[split]]
+        spent = [cost(run.costs(evaluation)) for evaluation in graded]
+        rewards = [np.mean([e["reward"] for e in evaluation[split]]) for evaluation in graded]
+        found.append(np.interp(amount, spent, rewards) if graded else np.nan)
     return float(np.mean(found))
 
 
@@ -47,7 +49,7 @@ def at_equal_cost(real: Sequence[Run], other: ArmResult) -> list[str]:
         amount = cost(other.costs)
         train, test = (reward_at(real, split, cost, amount) for split in ("train", "test"))
         sentences.append(
-            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} (held-out "
-            f"{other.test.mean:.3f}), real execution stands at {train:.3f} ({test:.3f})."
+            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} "
+            f"(held-out {other.test.mean:.3f}), real execution stands at {train:.3f} ({test:.3f})."
         )
     return sentences

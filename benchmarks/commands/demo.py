@@ -92,6 +92,8 @@ class Demo:
         for name in ("seeds", "processes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        if len(set(self._arms)) < len(self._arms):
+            raise ValueError(f"arms must not repeat an arm, got {self._arms!r}")
         base = RunConfig(
             steps=self.steps,
             anchors=self.anchors,
