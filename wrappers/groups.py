@@ -1,6 +1,6 @@
 """Groups: which one an episode belongs to, and the anchor pairs of those that are not complete."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,22 +35,6 @@ class GroupCounter:
         else:
             self._base[index], self._repeat[index] = int(explicit), 0
         return group_id(self._base[index], self._repeat[index])
-
-
-def may_execute(options: Mapping[str, Any] | None, seed: int | None) -> bool:
-    """Whether the caller's ``options["execute"]`` lets an episode with this reset seed be measured.
-
-    Raises:
-        TypeError: It is neither a bool nor a collection of seeds.
-    """
-    execute = (options or {}).get("execute", True)
-    if isinstance(execute, (bool, np.bool_)):
-        return bool(execute)
-    if isinstance(execute, Container) and not isinstance(execute, (str, bytes)):
-        return seed is not None and seed in execute
-    raise TypeError(
-        f'options["execute"] must be a bool or a collection of reset seeds, got {execute!r}'
-    )
 
 
 def explicit_group(value: Any) -> int | None:

@@ -233,7 +233,7 @@ class TestExecuteOption:
         env.reset(options={"execute": {0, 1, 2}})
         assert env.step(program("ok"))[4]["graded"] is False
 
-    @pytest.mark.parametrize("execute", ["yes", 1, 0.5, None])
+    @pytest.mark.parametrize("execute", ["yes", b"yes", 1, 0.5, None])
     def test_anything_else_is_refused(self, make, execute):
         with pytest.raises(TypeError, match="execute"):
             make().reset(options={"execute": execute})

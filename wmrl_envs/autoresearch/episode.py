@@ -15,8 +15,9 @@ from wmrl_envs.autoresearch.grading import (
     ladder_reward,
 )
 from wmrl_envs.autoresearch.outcome import Outcome, Submission
-from wmrl_envs.autoresearch.rules import MAX_ACTION, Rules, may_execute
+from wmrl_envs.autoresearch.rules import MAX_ACTION, Rules
 from wmrl_envs.autoresearch.task import Task
+from wmrl_envs.options import may_execute
 
 __all__ = ["Episode", "Observation", "Transition", "begin"]
 

@@ -1,11 +1,9 @@
 """The rules of an episode: which task, how many turns, what is shown, what it pays."""
 
 import hashlib
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-import numpy as np
 from gymnasium import spaces
 
 from wmrl_envs.autoresearch.checks import checked_choice, checked_int
@@ -13,7 +11,7 @@ from wmrl_envs.autoresearch.grading import Grade, ladder_reward
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.spaces import UnicodeText
 
-__all__ = ["MAX_ACTION", "MAX_FEEDBACK", "MAX_TASK", "Rules", "may_execute"]
+__all__ = ["MAX_ACTION", "MAX_FEEDBACK", "MAX_TASK", "Rules"]
 
 RewardName = Literal["ladder", "position", "score"]
 ObservationName = Literal["overview", "card"]
@@ -116,29 +114,6 @@ class Rules:
                 return task
         names = ", ".join(sorted(task.name for task in self.tasks))
         raise ValueError(f"options['task'] must be one of {names}, got {name!r}")
-
-
-def may_execute(options: Mapping[str, Any], seed: int | None) -> bool:
-    """Reads the reset option ``execute``.
-
-    Args:
-        options: The reset options; a missing ``execute`` stands for True.
-        seed: The seed that the episode was reset with, or None.
-
-    Returns:
-        The option itself where it is a bool, else whether the seed is among its members.
-
-    Raises:
-        TypeError: The option is neither a bool nor a collection of ints.
-    """
-    execute = options.get("execute", True)
-    if isinstance(execute, bool | np.bool_):
-        return bool(execute)
-    if isinstance(execute, str) or not isinstance(execute, Collection):
-        raise TypeError(
-            f"options['execute'] must be a bool or a collection of reset seeds, got {execute!r}"
-        )
-    return seed is not None and seed in execute
 
 
 def _shuffle_key(block: int, name: str) -> bytes:

@@ -9,8 +9,9 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from wmrl_envs import info as keys
+from wmrl_envs.options import may_execute
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
-from wmrl_envs.wrappers.groups import GroupCounter, explicit_group, may_execute
+from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome
 from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (

@@ -52,7 +52,8 @@ class Limits:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and math.isfinite(value) and value > 0):
                 raise ValueError(f"{limit.name} must be positive and finite, got {value!r}")
             if limit.type is int and not isinstance(value, int):
                 raise ValueError(f"{limit.name} must be an int, got {value!r}")
