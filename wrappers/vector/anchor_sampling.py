@@ -124,7 +124,7 @@ class AnchorSamplingWrapper(
 
     def _explicit_groups(self, options: dict[str, Any] | None) -> list[int | None]:
         groups = (options or {}).get("group")
-        if groups is None or isinstance(groups, (int, np.integer)):
+        if not isinstance(groups, (Sequence, np.ndarray)):
             return [explicit_group(groups)] * self.num_envs
         if isinstance(groups, (str, bytes)) or len(groups) != self.num_envs:
             raise ValueError(

@@ -1,5 +1,6 @@
 """Vector infos row by row, and which sub-environments an autoreset mode starts and ends."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -73,24 +74,35 @@ def places(mask: np.ndarray) -> list[int]:
 
 
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
-    """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all."""
+    """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all.
+
+    Raises:
+        ValueError: The mask has another shape.
+    """
     mask = (options or {}).get("reset_mask")
-    return np.ones(num_envs, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+    if mask is None:
+        return np.ones(num_envs, dtype=bool)
+    if np.shape(mask) != (num_envs,):
+        raise ValueError(f"options['reset_mask'] must have shape ({num_envs},), got {mask!r}")
+    return np.array(mask, dtype=bool)
 
 
 def seed_list(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
     """One seed a sub-environment, as Gymnasium spreads them: an int counts up from the first.
 
     Raises:
+        TypeError: Neither an integer, nor a sequence of integers and None, nor None.
         ValueError: A sequence of another length than ``num_envs``.
     """
     if seed is None:
         return [None] * num_envs
     if isinstance(seed, (int, np.integer)):
         return [int(seed) + i for i in range(num_envs)]
+    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
+        raise TypeError(f"seed must be an int, {num_envs} ints or None, got {seed!r}")
     if len(seed) != num_envs:
         raise ValueError(f"seed must hold {num_envs} seeds, got {len(seed)}: {seed!r}")
-    return [None if one is None else int(one) for one in seed]
+    return [None if one is None else operator.index(one) for one in seed]
 
 
 def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from testing_env import OBSERVATIONS, GenericTestEnv, LengthWorldModel
 
@@ -111,6 +112,12 @@ def test_a_masked_reset_wakes_only_those_it_names(kind: str, mode: AutoresetMode
         assert stepped[1][1] == stepped[1][2] == 0.0
     finally:
         env.close()
+
+
+def test_a_first_reset_of_some_is_refused() -> None:
+    env = frozen("sync", AutoresetMode.NEXT_STEP)
+    with pytest.raises(ResetNeeded, match="first reset"):
+        env.reset(seed=0, options={"reset_mask": np.array([True, False, False, True])})
 
 
 def test_nothing_is_stepped_once_all_are_finished() -> None:
