@@ -7,6 +7,8 @@ from typing import Literal, get_args
 from wmrl_envs.agents.advantages import Scale
 
 Normalization = Literal["sequence", "token", "constant"]
+"""How token losses are averaged: GRPO's, DAPO's and Dr. GRPO's way."""
+
 Schedule = Literal["constant", "linear", "cosine"]
 
 

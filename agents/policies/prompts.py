@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Tokens = tuple[int, ...]
+"""Token ids."""
+
 Prompt = Callable[[Any], str | Sequence[int]]
 """Maps one observation to the prompt: text (encoded without special tokens) or token ids."""
 

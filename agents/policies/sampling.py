@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from wmrl_envs.agents.policies.decoder import Decoder, Tokens
+from wmrl_envs.agents.policies.decoder import Decoder
+from wmrl_envs.agents.policies.prompts import Tokens
 
 
 @dataclass(frozen=True)
