@@ -35,7 +35,7 @@ class Leaderboard:
                 f"a leaderboard needs two different scores, got {len(self.scores)} equal ones"
             )
         if not all(map(math.isfinite, self.scores)):
-            raise ValueError("a leaderboard's scores must be finite")
+            raise ValueError(f"scores must be finite, got {self.scores}")
         if list(self.scores) != sorted(self.scores, reverse=self.higher_is_better):
             raise ValueError(
                 f"scores must be ordered best first for higher_is_better={self.higher_is_better}, "

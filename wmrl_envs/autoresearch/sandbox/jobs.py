@@ -72,6 +72,7 @@ class Job:
         artifact: Name of the file in ``/job`` that is read when the job has ended.
 
     Raises:
+        TypeError: ``code`` is no string.
         ValueError: A file name, a place or the artifact's name is not of the form above.
     """
 
