@@ -23,6 +23,8 @@ from wmrl_envs.agents.scalars import ScalarWriter, rollout_scalars
 from wmrl_envs.agents.settings import SETTING_NAMES, GRPOSettings
 from wmrl_envs.agents.update import Update
 
+__all__ = ["GRPO"]
+
 _FORMAT = "wmrl-envs GRPO 1"
 
 

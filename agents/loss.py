@@ -12,6 +12,16 @@ import torch
 
 from wmrl_envs.agents.settings import Normalization
 
+__all__ = [
+    "ClippedObjective",
+    "LossTerms",
+    "clipped_objective",
+    "k3_divergence",
+    "policy_loss",
+    "row_coefficients",
+    "truncated_importance_weights",
+]
+
 
 class ClippedObjective(NamedTuple):
     """The clipped objective of each token.

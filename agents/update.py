@@ -15,6 +15,8 @@ from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.rollout import Rollout
 from wmrl_envs.agents.settings import GRPOSettings
 
+__all__ = ["Update"]
+
 
 @dataclass
 class _Rows:

@@ -9,6 +9,8 @@ from wmrl_envs.wrappers.estimators.anchors import group_id
 from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
 from wmrl_envs.wrappers.estimators.pairs import Pairs
 
+__all__ = ["GroupCounter", "GroupLedger", "explicit_group"]
+
 
 class GroupCounter:
     """Names the group of every episode of ``num_envs`` (sub-)environments.

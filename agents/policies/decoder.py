@@ -14,6 +14,8 @@ import torch
 from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.policies.prompts import Tokens
 
+__all__ = ["Decoder"]
+
 
 class Decoder:
     """The state of B rows of text, each a prompt and what was appended to it.

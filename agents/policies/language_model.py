@@ -14,6 +14,8 @@ from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder
 from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
 
+__all__ = ["LanguageModelPolicy"]
+
 _SETTINGS_FILE = "policy.json"
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+__all__ = ["Prompt", "PromptEncoder", "Tokens", "observation_text"]
+
 Tokens = tuple[int, ...]
 """Token ids."""
 

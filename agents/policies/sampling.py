@@ -13,6 +13,8 @@ import torch
 from wmrl_envs.agents.policies.decoder import Decoder
 from wmrl_envs.agents.policies.prompts import Tokens
 
+__all__ = ["SamplingSettings", "nucleus", "sample"]
+
 
 @dataclass(frozen=True)
 class SamplingSettings:

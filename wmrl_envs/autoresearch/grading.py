@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.leaderboard import Leaderboard, mean_position
 from wmrl_envs.autoresearch.submission import read_predictions
 from wmrl_envs.autoresearch.table import TableError
 
+__all__ = ["Grade", "GradeStatus", "compiles", "extract_code", "grade_submission", "ladder_reward"]
+
 
 class GradeStatus(str, Enum):
     """What became of an action, from the worst to the best."""

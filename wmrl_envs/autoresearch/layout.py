@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.spec import load_spec
 from wmrl_envs.autoresearch.table import read_table
 from wmrl_envs.autoresearch.toml import read_toml
 
+__all__ = ["MANIFEST", "VERSION", "digest", "is_complete", "is_intact", "lay_out", "sha256"]
+
 VERSION: Final = 1
 """Changes when the layout does: a cached folder of another version is never used."""
 

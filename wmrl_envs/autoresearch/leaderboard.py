@@ -9,6 +9,8 @@ from pathlib import Path
 from wmrl_envs.autoresearch.table import TableError, parse_number, read_table, shorten
 from wmrl_envs.errors import TaskFormatError
 
+__all__ = ["Leaderboard", "is_constant", "load_leaderboard", "mean_position"]
+
 
 @dataclass(frozen=True)
 class Leaderboard:

@@ -10,6 +10,8 @@ from wmrl_envs.autoresearch.layout import sha256
 from wmrl_envs.autoresearch.table import Table, canonical, parse_number, read_table
 from wmrl_envs.autoresearch.task import Task
 
+__all__ = ["find_leaks", "neighbour_surprise"]
+
 _SURPRISING: Final = 5.0
 _DUPLICATES: Final = 0.05
 _PRIVATE_NAMES: Final = ("answers", "leaderboard", "solution")

@@ -16,6 +16,8 @@ from wmrl_envs.wrappers.estimators.denoise import ReferenceWeighter, WithinGroup
 from wmrl_envs.wrappers.estimators.fitted import Corrected, FittedCorrection
 from wmrl_envs.wrappers.estimators.pairs import Pairs, usable_pairs
 
+__all__ = ["Correction", "Method"]
+
 Method = Literal["rectified", "paper", "reference"]
 
 _LONE_GROUP = 8

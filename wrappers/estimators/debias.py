@@ -11,6 +11,8 @@ import numpy as np
 from wmrl_envs.wrappers.estimators.isotonic import MonotoneMap, isotonic_knots
 from wmrl_envs.wrappers.estimators.pairs import PairBuffer, usable_pairs
 
+__all__ = ["BinnedDebiaser", "Debiaser", "IdentityDebiaser", "IsotonicDebiaser", "State"]
+
 State = dict[str, Any]
 
 
