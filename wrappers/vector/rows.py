@@ -9,6 +9,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.outcomes import Outcome
 
+__all__ = [
+    "REWARD_PATH_KEYS",
+    "EpisodeClock",
+    "Phase",
+    "apply_outcomes",
+    "own_infos",
+    "places",
+    "read_row",
+    "reset_mask",
+    "write_rows",
+]
+
 REWARD_PATH_KEYS = (
     keys.GROUP,
     keys.ANCHOR,

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 
+__all__ = ["CallableWorldModel"]
+
 
 class CallableWorldModel:
     """Turns a function into a world model.
