@@ -1,7 +1,8 @@
 """A world model that is a regression on an execution log."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,8 @@ class RegressionWorldModel:
         # Boosting smooths, fully grown trees remember: together they rank better than either.
         trees = ExtraTreesRegressor(100, max_features=0.5, random_state=self.seed)
         regressor = VotingRegressor([("boosting", boosting), ("trees", trees)])
-        regressor.fit(features.transform(pairs), [logged.reward for logged in log])
+        with _one_thread():
+            regressor.fit(features.transform(pairs), [logged.reward for logged in log])
         return features, regressor
 
     def _rewards(
@@ -175,9 +177,19 @@ class RegressionWorldModel:
                 owners.append(i)
         rewards = np.full(len(episodes), np.nan)
         if pairs:
-            predicted = np.clip(regressor.predict(features.transform(pairs)), self.low, self.high)
-            np.fmax.at(rewards, owners, predicted)
+            with _one_thread():
+                predicted = regressor.predict(features.transform(pairs))
+            np.fmax.at(rewards, owners, np.clip(predicted, self.low, self.high))
         return rewards
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="openmp"):
+        yield
 
 
 def _numbered(keys: Sequence[Hashable]) -> np.ndarray:
