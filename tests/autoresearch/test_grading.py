@@ -341,6 +341,9 @@ class TestLadder:
 FENCE = "```"
 
 
+DOCSTRING = f"def f():\n    '''\n    {FENCE}\n    '''\n"
+
+
 class TestExtractCode:
     """Which part of an action is the program."""
 
@@ -355,6 +358,10 @@ class TestExtractCode:
             (f"{FENCE}python\na = 1\nb =", "a = 1\nb =\n"),
             (f"~~~python\na = '''\n{FENCE}\n'''\n~~~", f"a = '''\n{FENCE}\n'''\n"),
             (f"{FENCE}python\r\na = 1\r\n{FENCE}", "a = 1\n"),
+            (f"{FENCE}python:main.py\na = 1\n{FENCE}", "a = 1\n"),
+            (f"{FENCE}py3.11,linenos\na = 1\n{FENCE}", "a = 1\n"),
+            (f"1. So:\n   {FENCE}py\n   if a:\n       b\n\n   {FENCE}", "if a:\n    b\n\n"),
+            (f"{FENCE}py\n{DOCSTRING}{FENCE}\nMore.", DOCSTRING),
             ("import os\nprint(1)", "import os\nprint(1)"),
             ("df = load()", "df = load()"),
         ],
@@ -372,6 +379,8 @@ class TestExtractCode:
             f"{FENCE}bash\npip install x\n{FENCE}",
             f"{FENCE}python\n\n{FENCE}",
             f"{FENCE}python",
+            f"{FENCE}pycon\n>>> x = 1\n{FENCE}",
+            f"{FENCE}python-repl\n>>> x = 1\n{FENCE}",
         ],
     )
     def test_without_code_there_is_none(self, action: str) -> None:
@@ -402,6 +411,16 @@ class TestCompiles:
     )
     def test_code_that_breaks_compilers_is_a_complaint(self, code: str) -> None:
         assert isinstance(compiles(code), str)
+
+    @pytest.mark.parametrize(
+        "code", ["import a" + ".a" * 95_000, "from a" + " . \\\n  a" * 20_000 + " import b"]
+    )
+    def test_a_name_that_would_hold_the_compiler_up_is_a_complaint(self, code: str) -> None:
+        assert "dotted name" in (compiles(code) or "")
+
+    def test_many_dots_are_no_long_name(self) -> None:
+        assert compiles("x = '" + "0.5 " * 40_000 + "'") is None
+        assert compiles("x = [" + "a.b.c, " * 10_000 + "]") is None
 
     @given(st.text())
     def test_any_text_is_survived(self, code: str) -> None:
