@@ -28,12 +28,21 @@ def results_record(runs: Mapping[str, Sequence[Run]], command: Sequence[str]) ->
         ``result`` (the table's row), its settings and the final scores of each seed.
     """
     return {
-        "command": " ".join(("wmrl", *command)),
+        "command": " ".join(("wmrl", *_without_folder(command))),
         "date": date.today().isoformat(),
         "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, {sys.platform}",
         "arms": {name: _arm(arm_runs) for name, arm_runs in runs.items()},
     }
+
+
+def _without_folder(command: Sequence[str]) -> list[str]:
+    """The command without where its run folder was."""
+    kept = list(command)
+    if "--out" in kept:
+        at = kept.index("--out")
+        del kept[at : at + 2]
+    return kept
 
 
 def _arm(runs: Sequence[Run]) -> dict[str, Any]:
