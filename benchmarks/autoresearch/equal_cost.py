@@ -47,7 +47,7 @@ def at_equal_cost(real: Sequence[Run], other: ArmResult) -> list[str]:
         amount = cost(other.costs)
         train, test = (reward_at(real, split, cost, amount) for split in ("train", "test"))
         sentences.append(
-            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} (held-out "
-            f"{other.test.mean:.3f}), real execution stands at {train:.3f} ({test:.3f})."
+            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} "
+            f"(held-out {other.test.mean:.3f}), real execution stands at {train:.3f} ({test:.3f})."
         )
     return sentences
