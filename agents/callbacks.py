@@ -15,6 +15,16 @@ from wmrl_envs.agents.rollout import Rollout
 if TYPE_CHECKING:
     from wmrl_envs.agents.grpo import GRPO
 
+__all__ = [
+    "BaseCallback",
+    "CallbackList",
+    "CheckpointCallback",
+    "EvalCallback",
+    "FunctionCallback",
+    "ProgressBarCallback",
+    "as_callback",
+]
+
 
 class BaseCallback:
     """Does nothing; override what you need.

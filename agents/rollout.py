@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from wmrl_envs import info
 from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
+from wmrl_envs.resets import task_text
+
+__all__ = ["Rollout", "Seconds", "batched_actions", "collect", "observation_at"]
 
 _REWARD_KEYS = {
     "measured": info.MEASURED_REWARD,
@@ -159,7 +162,7 @@ class _Collector:
         group, present = info.masked(infos, info.GROUP, n, 0)
         rollout.groups = np.where(present, group, rollout.seeds).astype(np.int64)
         space = self._envs.single_observation_space
-        rollout.tasks = [_task(observation_at(space, observations, i)) for i in range(n)]
+        rollout.tasks = [task_text(observation_at(space, observations, i)) for i in range(n)]
 
     def _act(self, observations: Any) -> Any:
         live = np.flatnonzero(self._live).tolist()
@@ -212,11 +215,6 @@ def batched_actions(space: spaces.Space[Any], actions: Sequence[Any]) -> Any:
     if isinstance(space, _ARRAY_SPACES):
         return np.stack([np.asarray(action, dtype=space.dtype) for action in actions])
     return tuple(actions)
-
-
-def _task(observation: Any) -> str:
-    text = observation.get("task", "") if isinstance(observation, Mapping) else observation
-    return text if isinstance(text, str) else ""
 
 
 def _final(infos: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,7 +6,11 @@ from typing import Literal, get_args
 
 from wmrl_envs.agents.advantages import Scale
 
+__all__ = ["SETTING_NAMES", "GRPOSettings", "Normalization", "Schedule"]
+
 Normalization = Literal["sequence", "token", "constant"]
+"""How token losses are averaged: GRPO's, DAPO's and Dr. GRPO's way."""
+
 Schedule = Literal["constant", "linear", "cosine"]
 
 

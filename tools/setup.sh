@@ -4,8 +4,7 @@
 #   tools/setup.sh [EXTRA...]     for example: tools/setup.sh dev
 #
 #   PYTHON       the interpreter, 3.11 or newer (the pins of constraints.txt ask for that)
-#   TORCH_INDEX  a pip index that holds the wanted build of torch, for example
-#                https://download.pytorch.org/whl/cpu for the small CPU build
+#   TORCH_INDEX  a pip index that holds the wanted build of torch, such as the small CPU build
 #
 # A second call does nothing until pyproject.toml, constraints.txt or the interpreter changes.
 set -euo pipefail

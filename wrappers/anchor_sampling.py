@@ -7,7 +7,7 @@ from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
 
 from wmrl_envs import info as keys
-from wmrl_envs.options import may_execute
+from wmrl_envs.resets import may_execute
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
 from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome

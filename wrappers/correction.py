@@ -11,7 +11,8 @@ from gymnasium.utils import RecordConstructorArgs
 
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.anchor_sampling import AnchorSamplingWrapper
-from wmrl_envs.wrappers.estimators.correction import Correction, FittedCorrection, Method
+from wmrl_envs.wrappers.estimators.correction import Correction, Method
+from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
 from wmrl_envs.wrappers.groups import GroupLedger
 from wmrl_envs.wrappers.outcomes import Outcome, corrected_outcome
 from wmrl_envs.wrappers.stack import check_order, find_wrapper

@@ -1,14 +1,16 @@
 """Recording what a world model gets to see of an episode."""
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
 
+from wmrl_envs.resets import task_text
 from wmrl_envs.spaces import UnicodeText
 from wmrl_envs.wrappers.frames import FrameSampler
 from wmrl_envs.wrappers.world_models.base import Episode
+
+__all__ = ["EpisodeRecorder", "has_text_feedback"]
 
 
 class EpisodeRecorder:
@@ -43,13 +45,6 @@ frames=None)
             initial_observation=self._observation,
             frames=self.frames.spread(),
         )
-
-
-def task_text(observation: Any) -> str:
-    """The task in an observation: its ``task`` entry, the string itself, or "" without text."""
-    if isinstance(observation, Mapping):
-        observation = observation.get("task", "")
-    return observation if isinstance(observation, str) else ""
 
 
 def has_text_feedback(space: gym.Space[Any]) -> bool:

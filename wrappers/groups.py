@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from wmrl_envs.wrappers.estimators.anchors import group_id
-from wmrl_envs.wrappers.estimators.correction import FittedCorrection, Pairs
+from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
+from wmrl_envs.wrappers.estimators.pairs import Pairs
+
+__all__ = ["GroupCounter", "GroupLedger", "explicit_group"]
 
 
 class GroupCounter:
@@ -56,7 +59,7 @@ class GroupLedger:
     A group that two or more sub-environments run is complete when the last of them is done. The
     group of a lone sub-environment is complete when another group starts in its place, for its next
     episode may belong to the same group. While a group is running, the correction that its first
-    episode met is kept for the others, so that one group is judged by one map.
+    episode met is kept for the others, so that one map corrects a whole group.
 
     Example:
         >>> ledger = GroupLedger(2)

@@ -11,6 +11,15 @@ from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
 from wmrl_envs.wrappers.world_models.callable import CallableWorldModel, listed
 
+__all__ = [
+    "NO_OPINION",
+    "OnError",
+    "WorldModelLike",
+    "check_on_error",
+    "load_world_model",
+    "predict",
+]
+
 OnError = Literal["raise", "ungraded"]
 WorldModelLike = WorldModel | Callable[[Sequence[Episode]], Any] | type | str
 

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 
+__all__ = ["check_order", "find_wrapper", "layers"]
+
 _Wrapper = TypeVar("_Wrapper")
 
 _ORDER = ("AnchorSamplingWrapper", "WorldModelRewardWrapper", "CorrectionWrapper")

@@ -22,6 +22,12 @@ def card_prompt(observation: Mapping[str, Any]) -> str:
     return prompt_of(observation["task"]) + SOLUTION
 
 
+def is_embedded(path: Path | str) -> bool:
+    """Whether a folder holds an embedded policy, trained further or not: one that reads cards."""
+    tokenizer = Path(path) / "tokenizer.json"
+    return tokenizer.is_file() and f'"{SOLUTION}"' in tokenizer.read_text(encoding="utf-8")
+
+
 def embedded_policy(path: Path | str = WEIGHTS, **settings: Any) -> LanguageModelPolicy:
     """The small language model that writes solution scripts from task cards.
 
@@ -30,7 +36,8 @@ def embedded_policy(path: Path | str = WEIGHTS, **settings: Any) -> LanguageMode
     minutes, not a language model that understands anything else.
 
     Args:
-        path: A folder that ``pretrain`` wrote; the default is what ships with the package.
+        path: A folder that ``pretrain``, or the policy's ``save``, wrote; the default is what ships
+            with the package.
         **settings: Arguments of
             :class:`~wmrl_envs.agents.policies.language_model.LanguageModelPolicy`.
 

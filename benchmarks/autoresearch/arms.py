@@ -58,15 +58,18 @@ ARMS: Mapping[str, Arm] = MappingProxyType(
             ),
             Arm("debias", "online debiasing alone", 0.1, correction=_paper(denoise=False)),
             Arm("wmrl", "WMRL", 0.1, correction=_paper()),
-            Arm("rectified", "WMRL, rectified", 0.1, correction=MappingProxyType({"method": "rectified"})),
+            Arm(
+                "rectified",
+                "WMRL, rectified",
+                0.1,
+                correction=MappingProxyType({"method": "rectified"}),
+            ),
         )
     }
 )
 
 
-def stack(
-    envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int, refit_every: int = 0
-) -> VectorEnv:
+def stack(envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int) -> VectorEnv:
     """Puts an arm's wrappers around environments.
 
     Args:
@@ -74,7 +77,6 @@ def stack(
         arm: The arm.
         world_model: The world model; needed where the arm has one.
         seed: Seed of the anchor draw.
-        refit_every: Steps between the world model's refits on the anchors; 0 never refits it.
 
     Raises:
         ValueError: The arm needs a world model and there is none.

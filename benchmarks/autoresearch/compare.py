@@ -3,14 +3,18 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from wmrl_envs.benchmarks.autoresearch.arms import ARMS
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
+from wmrl_envs.benchmarks.autoresearch.records import check_log, is_finished
 
-_GRACE_S = 5.0
+_GRACE_S = 8.0
+"""What a process has to write its checkpoint and to stop its sandbox."""
+_LONGEST_ERROR = 500
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,27 @@ class Job:
 
 
 class JobFailed(Exception):
-    """A process of the comparison failed; the message holds the end of its output."""
+    """A process of the comparison failed; the message holds the last line of its output."""
 
 
-def run_jobs(jobs: Sequence[Job], at_once: int) -> Iterator[None]:
+def run_jobs(jobs: Sequence[Job], at_once: int) -> Generator[None, None, None]:
     """Runs jobs, yielding about twice a second while they go on.
 
     When the caller stops iterating or is interrupted, what still runs is ended.
 
     Args:
         jobs: The jobs; each starts as soon as there is room and the job before it has ended.
-        at_once: The most processes.
+        at_once: The most processes, at least 1.
 
     Raises:
         JobFailed: A job ended with an error; the others are ended.
+        ValueError: ``at_once`` is less than 1, or a job comes after one that is not before it.
     """
+    if at_once < 1:
+        raise ValueError(f"at_once must be at least 1, got {at_once!r}")
+    for number, job in enumerate(jobs):
+        if job.after is not None and job.after not in [earlier.name for earlier in jobs[:number]]:
+            raise ValueError(f"job {job.name!r} comes after {job.after!r}, which is not before it")
     waiting, done = list(jobs), set[str]()
     with _processes() as running:
         while waiting or running:
@@ -74,8 +84,12 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
 
 def _check(job: Job, process: subprocess.Popen[bytes]) -> None:
     if process.returncode:
-        tail = job.output.read_text(encoding="utf-8", errors="replace")[-1500:]
-        raise JobFailed(f"{job.name} ended with code {process.returncode}; {job.output}:\n{tail}")
+        lines = job.output.read_text(encoding="utf-8", errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
+        raise JobFailed(
+            f"{job.name} ended with code {process.returncode}: {said[:_LONGEST_ERROR]} "
+            f"(all of its output: {job.output})"
+        )
 
 
 @contextmanager
@@ -87,9 +101,10 @@ def _processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     finally:
         for process in running.values():
             process.terminate()
+        deadline = time.monotonic() + _GRACE_S
         for process in running.values():
             try:
-                process.wait(_GRACE_S)
+                process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -129,28 +144,49 @@ def comparison(base: RunConfig, arms: Sequence[str], seeds: Sequence[int], root:
         arms: The arms.
         seeds: The seeds.
         root: The comparison's folder.
+
+    Raises:
+        SettingsError: A run has been begun with other settings, or the log is too short.
     """
-    jobs = []
-    for seed in seeds:
-        log, log_name = log_folder(root, seed), f"log, seed {seed}"
-        largest = max(arm_config(base, arm, seed).log_episodes for arm in arms)
-        if not (log / "log_costs.json").exists():
-            config = base.with_(seed=seed, log_episodes=largest)
-            jobs.append(Job(log_name, ("collect", str(log), *options(config)), log / "output.txt"))
-        for arm in arms:
-            jobs += _arm_job(base, arm, seed, root, log_name if jobs else None)
-    return jobs
+    return [job for seed in seeds for job in _seed_jobs(base, arms, seed, root)]
 
 
-def _arm_job(base: RunConfig, arm: str, seed: int, root: Path, after: str | None) -> list[Job]:
-    from wmrl_envs.benchmarks.autoresearch.arms import ARMS
+def _seed_jobs(base: RunConfig, arms: Sequence[str], seed: int, root: Path) -> list[Job]:
+    configs = {arm: arm_config(base, arm, seed) for arm in arms}
+    for arm, config in configs.items():
+        config.check_same(arm_folder(root, arm, seed) / "config.json")
+    left = {a: c for a, c in configs.items() if not is_finished(arm_folder(root, a, seed))}
+    readers = {arm: config for arm, config in left.items() if ARMS[arm].world_model}
+    log = log_folder(root, seed)
+    # Each arm reads the beginning of the log: the longest serves all.
+    length = max((config.log_episodes for config in readers.values()), default=1)
+    collecting = _collecting(base.with_(seed=seed, log_episodes=length), log) if readers else []
+    after = collecting[0].name if collecting else None
+    return collecting + [
+        _arm_job(arm, config, root, log, after if arm in readers else None)
+        for arm, config in left.items()
+    ]
 
-    folder = arm_folder(root, arm, seed)
-    if (folder / "policy").exists():
+
+def _collecting(config: RunConfig, log: Path) -> list[Job]:
+    """The job that executes the log, unless that has been done."""
+    if (log / "log_costs.json").exists():
+        check_log(log, config.log_episodes)
         return []
-    shared = ("--log", str(log_folder(root, seed))) if ARMS[arm].world_model else ()
-    command = ("train", "autoresearch", str(folder), *shared, *options(arm_config(base, arm, seed)))
-    return [Job(f"{arm}, seed {seed}", command, folder / "output.txt", after if shared else None)]
+    command = ("collect", str(log), *options(config))
+    return [Job(f"log, seed {config.seed}", command, log / "output.txt")]
+
+
+def _arm_job(arm: str, config: RunConfig, root: Path, log: Path, after: str | None) -> Job:
+    folder = arm_folder(root, arm, config.seed)
+    shared = ("--log", str(log)) if ARMS[arm].world_model else ()
+    command = ("train", "autoresearch", str(folder), *shared, *options(config))
+    return Job(run_name(arm, config.seed), command, folder / "output.txt", after)
+
+
+def run_name(arm: str, seed: int) -> str:
+    """What an arm's run is called on the screen."""
+    return f"{arm}, seed {seed}"
 
 
 def options(config: RunConfig) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """The settings of one training run, as one frozen dataclass that a command line can offer."""
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+import math
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
+from wmrl_envs.benchmarks.autoresearch.records import SettingsError, replace_file
 
 SandboxKind = Literal["warm", "cold"]
 
@@ -43,7 +45,7 @@ class RunConfig:
     """Everything that decides one training run of one arm.
 
     Raises:
-        ValueError: A setting is out of range; the message names it.
+        SettingsError: A setting is out of range.
     """
 
     arm: str = "wmrl"
@@ -58,9 +60,9 @@ class RunConfig:
     """Episodes a group."""
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
-    refit_every: int = 2
-    """Steps between refits of the world model on the anchors (0: never, as in the paper)."""
-    log_episodes: int = 320
+    refit_every: int = 4
+    """Steps between refits of the world model on the anchors (0: none, as in the paper)."""
+    log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
     """`embedded`, or a folder or Hub id of a causal language model."""
@@ -68,7 +70,7 @@ class RunConfig:
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
     """Tasks to evaluate on that are never trained on."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 7e-4
     """AdamW's step size."""
     inner_epochs: int = 2
     """Passes over each batch of episodes."""
@@ -92,20 +94,27 @@ class RunConfig:
     def __post_init__(self) -> None:
         """Checks what nothing further down checks with the setting's own name."""
         if self.arm not in ARMS:
-            raise ValueError(f"arm must be one of {tuple(ARMS)}, got {self.arm!r}")
+            raise SettingsError(f"arm must be one of {tuple(ARMS)}, got {self.arm!r}")
+        if self.sandbox not in get_args(SandboxKind):
+            raise SettingsError(
+                f"sandbox must be one of {get_args(SandboxKind)}, got {self.sandbox!r}"
+            )
         if not 0 < self.anchors <= 1:
-            raise ValueError(f"anchors must lie in (0, 1], got {self.anchors!r}")
+            raise SettingsError(f"anchors must lie in (0, 1], got {self.anchors!r}")
+        if not 0 < self.learning_rate < math.inf:
+            raise SettingsError(f"learning_rate must be positive, got {self.learning_rate!r}")
         for name in ("seed", "refit_every", "eval_episodes", "kl_coef"):
             self._at_least(name, 0)
+        self._at_least("group_size", 2)
         for name in _POSITIVE:
             self._at_least(name, 1)
         for name in ("train_tasks", "test_tasks"):
             if not getattr(self, name):
-                raise ValueError(f"{name} must name a task, got {getattr(self, name)!r}")
+                raise SettingsError(f"{name} must name a task, got {getattr(self, name)!r}")
 
     def _at_least(self, name: str, least: float) -> None:
-        if not getattr(self, name) >= least:
-            raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        if not least <= getattr(self, name) < math.inf:
+            raise SettingsError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
 
     @property
     def num_envs(self) -> int:
@@ -118,8 +127,26 @@ class RunConfig:
 
     def write(self, path: Path) -> None:
         """Writes the settings as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        replace_file(path, json.dumps(asdict(self), indent=2) + "\n")
+
+    def check_same(self, path: Path) -> None:
+        """Checks that a folder's settings, if it has any yet, are these.
+
+        Args:
+            path: Where :meth:`write` wrote them, or would.
+
+        Raises:
+            SettingsError: They are others; the message says which.
+        """
+        if not path.exists():
+            return
+        stored, own = asdict(RunConfig.read(path)), asdict(self)
+        others = [f"{k}={stored[k]!r}, not {own[k]!r}" for k in own if stored[k] != own[k]]
+        if others:
+            raise SettingsError(
+                f"{path.parent} was made with {'; '.join(others)}: continue it with its own "
+                "settings, or choose another folder"
+            )
 
     @classmethod
     def read(cls, path: Path) -> "RunConfig":
@@ -127,23 +154,20 @@ class RunConfig:
 
         Raises:
             FileNotFoundError: There is no such file.
-            ValueError: The file holds other settings.
+            SettingsError: The file holds something else.
         """
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        unknown = sorted(set(stored) - {field.name for field in fields(cls)})
-        if unknown:
-            raise ValueError(f"{path}: unknown settings {unknown}")
-        settings: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in stored.items()
-        }
-        return cls(**settings)
+        try:
+            stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            for name, value in stored.items():
+                stored[name] = tuple(value) if isinstance(value, list) else value
+            return cls(**stored)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise SettingsError(f"{path}: not the settings of a run: {error}") from error
 
 
 _POSITIVE = (
     "steps",
     "groups",
-    "group_size",
     "log_episodes",
     "inner_epochs",
     "eval_every",

@@ -28,7 +28,9 @@ def reward_at(
     found = []
     for run in runs:
         spent = [cost(run.costs(evaluation)) for evaluation in run.evaluations]
-        rewards = [np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations]
+        rewards = [
+            np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations
+        ]
         found.append(np.interp(amount, spent, rewards))
     return float(np.mean(found))
 
@@ -45,7 +47,7 @@ def at_equal_cost(real: Sequence[Run], other: ArmResult) -> list[str]:
         amount = cost(other.costs)
         train, test = (reward_at(real, split, cost, amount) for split in ("train", "test"))
         sentences.append(
-            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} / "
-            f"{other.test.mean:.3f}, real execution of everything stands at {train:.3f} / {test:.3f}."
+            f"At {amount:.0f} {name}, where {other.title} ends with {other.train.mean:.3f} "
+            f"(held-out {other.test.mean:.3f}), real execution stands at {train:.3f} ({test:.3f})."
         )
     return sentences

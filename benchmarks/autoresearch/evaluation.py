@@ -72,10 +72,15 @@ class Evaluator:
             seeds = range(_SEEDS, _SEEDS + episodes)
             played = evaluate(policy, envs, episodes, seeds=seeds, generator_seed=_SEEDS)
             records = [self._record(played, i) for i in range(episodes) if played.graded[i]]
-            if world_model is not None:
+            if world_model is not None and records:
                 _predict(records, played, world_model, correction)
             results[split] = records
         return results
+
+    def close(self) -> None:
+        """Closes the environments; the sandbox is the caller's."""
+        for envs in self.envs.values():
+            envs.close()
 
     def _record(self, played: Evaluation, index: int) -> dict[str, Any]:
         reward = float(played.rewards[index])

@@ -14,6 +14,7 @@ from wmrl_envs.benchmarks.autoresearch.records import Costs
 from wmrl_envs.benchmarks.autoresearch.summary import Run
 
 _COLOURS = {name: f"C{i}" for i, name in enumerate(ARMS)}
+_MOST_COLUMNS = 6
 _BINS = np.linspace(0.0, 1.0, 6)
 Runs = Mapping[str, Sequence[Run]]
 
@@ -59,8 +60,9 @@ def _draw_cost(runs: Runs, cost: Callable[[Costs], float], label: str, path: Pat
     for axis, (split, title) in zip(axes, titles.items(), strict=True):
         for name, arm_runs in runs.items():
             for number, run in enumerate(arm_runs):
-                x = [cost(run.costs(e)) for e in run.evaluations]
-                y = [_mean(e[split]) for e in run.evaluations]
+                graded = [e for e in run.evaluations if e[split]]
+                x = [cost(run.costs(e)) for e in graded]
+                y = [_mean(e[split]) for e in graded]
                 text = ARMS[name].title if number == 0 else None
                 axis.plot(x, y, marker="o", ms=3, lw=1.4, color=_COLOURS[name], label=text)
         axis.set(title=title, xlabel=f"{label}, world model's log included")
@@ -75,20 +77,26 @@ def _mean(episodes: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _draw_calibration(name: str, run: Run, path: Path) -> Path:
-    figure, axes = _figure(len(run.evaluations))
-    for axis, evaluation in zip(axes, run.evaluations, strict=True):
-        known = [e for e in (*evaluation["train"], *evaluation["test"]) if "predicted" in e]
-        measured = np.array([episode["reward"] for episode in known])
+    shown = _spread(run.evaluations)
+    figure, axes = _figure(len(shown))
+    for axis, evaluation in zip(axes, shown, strict=True):
+        episodes = (*evaluation["train"], *evaluation["test"])
         for field, marker in (("predicted", "o"), ("corrected", "s")):
-            if known and field in known[0]:
-                values = np.array([episode[field] for episode in known])
-                axis.scatter(values, measured, s=5, alpha=0.25)
-                axis.plot(*_binned(values, measured), marker=marker, label=field)
+            known = [(e[field], e["reward"]) for e in episodes if field in e]
+            values, measured = np.array(known).reshape(-1, 2).T
+            axis.scatter(values, measured, s=5, alpha=0.25)
+            axis.plot(*_binned(values, measured), marker=marker, label=field)
         axis.plot((0, 1), (0, 1), color="0.6", lw=1, ls="--")
         axis.set(title=f"step {evaluation['step']}", xlabel="world model's reward")
     axes[0].set_ylabel("measured reward")
     axes[0].legend(fontsize=8, title=ARMS[name].title)
     return _save(figure, path)
+
+
+def _spread(evaluations: Sequence[Any]) -> list[Any]:
+    """At most so many as fit side by side, the first and the last among them."""
+    count = min(len(evaluations), _MOST_COLUMNS)
+    return [evaluations[i] for i in np.linspace(0, len(evaluations) - 1, count).round().astype(int)]
 
 
 def _binned(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from wmrl_envs.benchmarks.autoresearch.records import read_lines
 
 _INTERVAL_S = 1.0
+_FILES = ("steps.jsonl", "evaluations.jsonl")
 
 
 class RunProgress:
@@ -24,6 +25,7 @@ class RunProgress:
 
     def __init__(self, console: Console, folders: Mapping[str, Path], steps: int) -> None:
         self._folders = folders
+        self._sizes: dict[str, tuple[int, ...]] = {}
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -52,21 +54,25 @@ class RunProgress:
                 continue
             bar = self._ids[name]
             self._bars.start_task(bar)
-            step, note = _state(folder)
-            self._bars.update(bar, completed=step, note=note)
+            # Reading competes with training for the processors: only what has grown is read.
+            sizes = tuple(_size(folder / file) for file in _FILES)
+            if self._sizes.get(name) != sizes:
+                self._sizes[name] = sizes
+                step, note = _state(folder)
+                self._bars.update(bar, completed=step, note=note)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _state(folder: Path) -> tuple[int, str]:
-    steps, evaluations = (
-        read_lines(folder / "steps.jsonl"),
-        read_lines(folder / "evaluations.jsonl"),
-    )
-    note = "starting"
-    if steps:
-        note = f"{steps[-1]['costs']['executions']} executions"
+    steps, evaluations = (read_lines(folder / file) for file in _FILES)
+    note = f"{steps[-1]['costs']['executions']} executions" if steps else "starting"
     if evaluations:
         rewards = [episode["reward"] for episode in evaluations[-1]["train"]]
-        note += f", evaluated {sum(rewards) / max(1, len(rewards)):.2f}"
+        mean = f"{sum(rewards) / len(rewards):.2f}" if rewards else "nothing"
+        note += f", evaluated {mean}"
     return (steps[-1]["step"] if steps else 0), note
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.agents.callbacks import BaseCallback
+from wmrl_envs.agents.callbacks import BaseCallback, CheckpointCallback
 from wmrl_envs.agents.rollout import Rollout
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.evaluation import Evaluator
@@ -28,6 +28,9 @@ class Recorder(BaseCallback):
         envs: The arm's stack of wrappers.
         evaluator: Measures the policy.
         world_model: The arm's world model, if it has one.
+
+    Attributes:
+        recorded: The last step that is recorded in full; -1 before the start is.
     """
 
     def __init__(
@@ -43,17 +46,15 @@ class Recorder(BaseCallback):
         steps = read_lines(folder / "steps.jsonl")
         self._before = Costs(**steps[-1]["costs"]) if steps else Costs()
         self._start = Costs()
+        self.recorded = -1
 
     def on_training_start(self) -> None:
         """Evaluates the start, or brings a resumed run's world model to where it was."""
-        self._catch_up()
-        # The learner's own seconds go on over a resume, those of the parts begin again.
-        seconds = self.model.metrics
-        self._start = Costs(
-            generation=seconds["generation_cpu_seconds"], update=seconds["update_cpu_seconds"]
-        )
-        if self.model.step == 0 and not read_lines(self._folder / "evaluations.jsonl"):
+        if self.model.step > 0:
+            self._catch_up()
+        elif not read_lines(self._folder / "evaluations.jsonl"):
             self._evaluate(self._config.final_episodes)
+        self.recorded = self.model.step
 
     def on_rollout_end(self, rollout: Rollout) -> None:
         """Keeps the executed anchor episodes for the world model."""
@@ -76,17 +77,21 @@ class Recorder(BaseCallback):
             self._evaluate(config.final_episodes)
         elif step % config.eval_every == 0 and config.eval_episodes:
             self._evaluate(config.eval_episodes)
+        self.recorded = step
         return True
 
     def costs(self) -> Costs:
         """What training has cost so far, the world model's log left out."""
+        return self._before + execution_costs(self._envs) + self._computed() - self._start
+
+    def _computed(self) -> Costs:
+        """CPU seconds by the clocks of this process's world model and of the learner."""
         seconds, world_model = self.model.metrics, self._world_model
-        computed = Costs(
+        return Costs(
             world_model=world_model.cpu_seconds if world_model is not None else 0.0,
-            generation=seconds["generation_cpu_seconds"] - self._start.generation,
-            update=seconds["update_cpu_seconds"] - self._start.update,
+            generation=seconds["generation_cpu_seconds"],
+            update=seconds["update_cpu_seconds"],
         )
-        return self._before + execution_costs(self._envs) + computed
 
     def _evaluate(self, episodes: int) -> None:
         spent = self.costs()
@@ -107,11 +112,35 @@ class Recorder(BaseCallback):
             self._world_model.refit(further)
 
     def _catch_up(self) -> None:
+        """Learns again what the last process knew; that has been paid for in the steps before."""
         every = self._config.refit_every
         if every and self.model.step >= every:
             self._refit(self.model.step // every * every)
+        self._start = self._computed()
 
 
 def _logged(record: dict[str, Any]) -> LoggedEpisode:
     fields = {name: value for name, value in record.items() if name != "step"}
     return LoggedEpisode(**{**fields, "actions": tuple(fields["actions"])})
+
+
+class RecordedCheckpoint(CheckpointCallback):
+    """Keeps the learner as of a step that is recorded in full.
+
+    An interrupt between a step's update and the end of its evaluation would otherwise leave a
+    checkpoint from which that evaluation is never made up for.
+
+    Args:
+        path: The checkpoint.
+        every: Steps between checkpoints.
+        recorder: Comes before this callback in their list.
+    """
+
+    def __init__(self, path: Path, every: int, recorder: Recorder) -> None:
+        super().__init__(path, every)
+        self._recorder = recorder
+
+    def on_training_end(self) -> None:
+        """Saves what is not saved yet."""
+        if self._recorder.recorded == self.model.step:
+            super().on_training_end()

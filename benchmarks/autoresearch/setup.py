@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.agents.embedded.policy import embedded_policy
+from wmrl_envs.agents.embedded.policy import WEIGHTS, embedded_policy, is_embedded
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
-from wmrl_envs.agents.rollout import collect
+from wmrl_envs.agents.rollout import Rollout, collect
+from wmrl_envs.autoresearch import catalog
 from wmrl_envs.autoresearch.sandbox import Sandbox
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
-from wmrl_envs.benchmarks.autoresearch.records import Costs, write_costs
+from wmrl_envs.benchmarks.autoresearch.records import Costs, SettingsError, write_costs
+from wmrl_envs.errors import SandboxError, WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
 from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
@@ -39,20 +42,44 @@ def make_envs(
         "wmrl_envs:WMRL/AutoResearch-v0",
         num_envs=num_envs,
         tasks=list(tasks),
-        observation="card" if config.policy == "embedded" else "overview",
+        observation="card" if _reads_cards(config) else "overview",
         feedback="none",
         sandbox=sandbox,
     )
 
 
 def make_policy(config: RunConfig) -> LanguageModelPolicy:
-    """The policy at its start."""
+    """The policy at its start.
+
+    Raises:
+        SettingsError: There is no such model.
+    """
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
-    if config.policy == "embedded":
-        return embedded_policy()
-    return LanguageModelPolicy.from_pretrained(config.policy)
+    try:
+        if _reads_cards(config):
+            return embedded_policy(WEIGHTS if config.policy == "embedded" else config.policy)
+        return LanguageModelPolicy.from_pretrained(config.policy)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"policy {config.policy!r} cannot be loaded: {error}") from error
+
+
+def _reads_cards(config: RunConfig) -> bool:
+    return config.policy == "embedded" or is_embedded(config.policy)
+
+
+def check_tasks(config: RunConfig) -> None:
+    """Checks that all tasks exist.
+
+    Raises:
+        SettingsError: A name is unknown or repeated.
+    """
+    for name in ("train_tasks", "test_tasks"):
+        try:
+            catalog.resolve(list(getattr(config, name)))
+        except ValueError as error:
+            raise SettingsError(f"{name}: {error}") from error
 
 
 def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
@@ -60,28 +87,36 @@ def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
 
     Args:
         config: The run's settings; tasks, policy, sandbox and seed count here.
-        folder: Where ``log.jsonl`` and ``log_costs.json`` go.
-        episodes: The number of episodes.
+        folder: Where ``log.jsonl`` and ``log_costs.json`` go; the latter comes last.
+        episodes: The number of episodes; those that the sandbox fails on are replaced.
+
+    Raises:
+        SandboxError: The sandbox fails on everything.
+        SettingsError: There is no such policy.
     """
-    sandbox = make_sandbox(config)
-    num_envs = min(episodes, _LARGEST_BATCH)
-    envs = make_envs(config, config.train_tasks, num_envs, sandbox)
     policy = make_policy(config)
     generator = torch.Generator().manual_seed(_LOG_SEEDS + config.seed)
-    logged: list[LoggedEpisode] = []
-    generation = 0.0
-    try:
+    seed = _LOG_SEEDS + config.seed * 100_000
+    logged, spent = list[LoggedEpisode](), Costs()
+    with make_sandbox(config) as sandbox:
         while len(logged) < episodes:
-            first = _LOG_SEEDS + config.seed * 100_000 + len(logged)
-            rollout = collect(policy, envs, range(first, first + num_envs), generator=generator)
-            generation += rollout.generation.cpu
-            logged += logged_episodes(rollout)
-    finally:
-        envs.close()
-        sandbox.close()
-    write_log(folder / "log.jsonl", logged[:episodes])
-    spent = execution_costs(envs) + Costs(generation=generation)
-    write_costs(folder / "log_costs.json", spent.scaled(episodes / len(logged)), episodes)
+            size = min(episodes - len(logged), _LARGEST_BATCH)
+            envs = make_envs(config, config.train_tasks, size, sandbox)
+            rollout = collect(policy, envs, range(seed, seed + size), generator=generator)
+            spent += execution_costs(envs) + Costs(generation=rollout.generation.cpu)
+            logged += _all_measured(rollout)
+            seed += size
+            envs.close()
+    (folder / "log_costs.json").unlink(missing_ok=True)
+    write_log(folder / "log.jsonl", logged)
+    write_costs(folder / "log_costs.json", spent, episodes)
+
+
+def _all_measured(rollout: Rollout) -> list[LoggedEpisode]:
+    measured = logged_episodes(rollout)
+    if not measured:
+        raise SandboxError(f"the sandbox failed on all of {len(rollout)} programs in a row")
+    return measured
 
 
 def execution_costs(envs: VectorEnv) -> Costs:
@@ -91,14 +126,14 @@ def execution_costs(envs: VectorEnv) -> Costs:
     return Costs(metrics["executions"], metrics["execution_cpu_s"])
 
 
-def logged_episodes(rollout: Any) -> list[LoggedEpisode]:
+def logged_episodes(rollout: Rollout) -> list[LoggedEpisode]:
     """The measured episodes of a rollout, as entries of an execution log."""
     return [
         LoggedEpisode(
             rollout.tasks[i], tuple(rollout.actions(i)), float(measured), rollout.statuses[i]
         )
         for i, measured in enumerate(rollout.measured)
-        if measured == measured
+        if not np.isnan(measured)
     ]
 
 
@@ -109,12 +144,24 @@ class TimedWorldModel:
         folder: The folder of the execution log.
         episodes: How many of its episodes to learn from.
         seed: The world model's seed.
+
+    Attributes:
+        cpu_seconds: The CPU seconds so far.
+        log: The episodes of the log.
+        out_of_fold: What :meth:`RegressionWorldModel.out_of_fold` returned for the log.
+
+    Raises:
+        WorldModelError: There is nothing to learn from the log.
     """
 
     def __init__(self, folder: Path, episodes: int, seed: int) -> None:
         self.cpu_seconds = 0.0
-        self.log = read_log(folder / "log.jsonl")[:episodes]
-        self._model = self._timed(RegressionWorldModel(seed=seed).fit, self.log)
+        path = folder / "log.jsonl"
+        try:
+            self.log = read_log(path)[:episodes]
+            self._model = self._timed(RegressionWorldModel(seed=seed).fit, self.log)
+        except ValueError as error:
+            raise WorldModelError(f"the world model cannot learn from {path}: {error}") from error
         self.out_of_fold = self._timed(self._model.out_of_fold)
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:

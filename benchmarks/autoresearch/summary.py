@@ -1,5 +1,6 @@
 """From run folders to a table and one sentence."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -17,14 +18,23 @@ from wmrl_envs.benchmarks.autoresearch.records import Costs, read_costs, read_li
 
 @dataclass(frozen=True)
 class Score:
-    """A mean with its 95 % interval, from a bootstrap that resamples (seed, task) clusters."""
+    """A mean with its 95 % interval, from a bootstrap that resamples (seed, task) clusters.
+
+    Without a graded episode all three are NaN.
+    """
 
     mean: float
     low: float
     high: float
 
     def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "not graded"
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def overlaps(self, other: "Score") -> bool:
+        """Whether the two intervals have a point in common."""
+        return self.low <= other.high and other.low <= self.high
 
 
 @dataclass(frozen=True)
@@ -69,17 +79,21 @@ class ArmResult:
     """An arm's last evaluation over its seeds.
 
     Attributes:
+        name: The arm's name on the command line.
         title: The arm's name in tables.
         seeds: Number of runs.
         costs: Mean costs of a run.
+        start: Ladder reward on the training tasks before the first step.
         train: Ladder reward on the training tasks.
         test: Ladder reward on the held-out tasks.
         percentile: Leaderboard position on the held-out tasks, a failure counts 0.
     """
 
+    name: str
     title: str
     seeds: int
     costs: Costs
+    start: Score
     train: Score
     test: Score
     percentile: Score
@@ -94,23 +108,27 @@ class ArmResult:
         if not runs or not all(run.evaluations for run in runs):
             raise ValueError(f"runs must be evaluated runs, got {len(runs)} of which some are not")
         total = reduce(add, (run.costs(run.evaluations[-1]) for run in runs))
+        arm = ARMS[runs[0].config.arm]
         return cls(
-            ARMS[runs[0].config.arm].title,
+            arm.name,
+            arm.title,
             len(runs),
             total.scaled(1 / len(runs)),
-            _score(runs, "train", "reward"),
-            _score(runs, "test", "reward"),
-            _score(runs, "test", "position"),
+            _score(runs, 0, "train", "reward"),
+            _score(runs, -1, "train", "reward"),
+            _score(runs, -1, "test", "reward"),
+            _score(runs, -1, "test", "position"),
         )
 
 
-def _score(runs: Iterable[Run], split: str, field: str) -> Score:
+def _score(runs: Iterable[Run], evaluation: int, split: str, field: str) -> Score:
     values, clusters = [], []
-    for number, run in enumerate(runs):
-        for episode in run.evaluations[-1][split]:
+    for run in runs:
+        for episode in run.evaluations[evaluation][split]:
             values.append(episode[field])
-            clusters.append((number, episode["task"]))
-    return Score(float(np.mean(values)), *clustered_interval(values, clusters))
+            clusters.append((run.config.seed, episode["task"]))
+    mean = float(np.mean(values)) if values else math.nan
+    return Score(mean, *clustered_interval(values, clusters))
 
 
 HEADINGS = (
@@ -159,23 +177,48 @@ def markdown(results: Sequence[ArmResult]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def verdict(results: Sequence[ArmResult], start: float) -> str:
-    """One sentence that says what the numbers say.
+def verdict(results: Sequence[ArmResult]) -> str:
+    """One sentence that says what the numbers say: who came first, by how much, who did not.
 
     Args:
-        results: The arms.
-        start: Mean reward of the starting policy on the training tasks.
+        results: The arms; which of them is first is read off their training rewards.
+
+    Raises:
+        ValueError: There are no arms.
     """
-    ranked = sorted(results, key=lambda result: result.train.mean, reverse=True)
+    ranked = sorted((r for r in results if not math.isnan(r.train.mean)), key=_rank)
+    if not results:
+        raise ValueError("results must hold an arm, got none")
+    if not ranked:
+        return "No episode was graded, so there is nothing to compare."
     first, others = ranked[0], ranked[1:]
-    seeds = f"{first.seeds} seed{'s' if first.seeds > 1 else ''}"
-    told = ", ".join(
-        f"{o.title} {o.train.mean:.2f} / {o.test.mean:.2f} with {o.costs.executions} executions"
-        for o in others
-    )
     return (
-        f"From {start:.2f}, {first.title} reached the highest training reward, "
-        f"{first.train.mean:.2f} (held-out {first.test.mean:.2f}) with "
-        f"{first.costs.executions} executions and "
-        f"{first.costs.cpu_seconds:.0f} CPU seconds, over {seeds}; {told}."
+        f"From a training reward of {first.start.mean:.2f}, {first.title} came to the highest, "
+        f"{_outcome(first)} and {first.costs.cpu_seconds:.0f} CPU seconds, over {_seeds(first)}"
+        + "".join(f"; {other.title} to {_outcome(other)}" for other in others)
+        + _doubt(first, others)
+        + "."
     )
+
+
+def _rank(result: ArmResult) -> float:
+    return -result.train.mean
+
+
+def _outcome(result: ArmResult) -> str:
+    held_out = "not graded" if math.isnan(result.test.mean) else f"{result.test.mean:.2f}"
+    return (
+        f"{result.train.mean:.2f} (held-out {held_out}) with {result.costs.executions} executions"
+    )
+
+
+def _seeds(result: ArmResult) -> str:
+    return f"{result.seeds} seed{'s' if result.seeds > 1 else ''}"
+
+
+def _doubt(first: ArmResult, others: Sequence[ArmResult]) -> str:
+    """Which others the first may only seem to beat."""
+    close = [other.title for other in others if first.train.overlaps(other.train)]
+    if not close:
+        return ""
+    return f"; the first one's 95 % interval overlaps that of {', '.join(close)}"

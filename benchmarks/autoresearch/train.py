@@ -1,20 +1,28 @@
 """Trains one arm and leaves a run folder behind."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import torch
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.agents.callbacks import CallbackList, CheckpointCallback
+from wmrl_envs.agents.callbacks import CallbackList
 from wmrl_envs.agents.grpo import GRPO
+from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS, Arm, stack
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.evaluation import Evaluator
-from wmrl_envs.benchmarks.autoresearch.recording import Recorder
-from wmrl_envs.benchmarks.autoresearch.records import keep_until
+from wmrl_envs.benchmarks.autoresearch.recording import RecordedCheckpoint, Recorder
+from wmrl_envs.benchmarks.autoresearch.records import (
+    SettingsError,
+    check_log,
+    is_finished,
+    keep_until,
+)
 from wmrl_envs.benchmarks.autoresearch.setup import (
     TimedWorldModel,
+    check_tasks,
     collect_log,
     make_envs,
     make_policy,
@@ -23,7 +31,10 @@ from wmrl_envs.benchmarks.autoresearch.setup import (
 
 
 def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> None:
-    """Runs an arm to its last step; a folder with a checkpoint is resumed.
+    """Runs an arm to its last step.
+
+    A folder with a checkpoint is resumed, and a finished one left as it is. A run that was killed
+    and resumed ends with the weights and the lines, timings apart, of one that was not.
 
     Args:
         config: The settings; a resumed folder must have been made with the same.
@@ -32,46 +43,50 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
             executes an own one, where the arm has a world model.
 
     Raises:
-        ValueError: The folder was made with other settings.
-        FileNotFoundError: ``log_folder`` holds no log.
+        SettingsError: The settings cannot be had, or are not those of the folder.
+        WMRLError: The sandbox fails, or there is nothing to learn from the log.
     """
+    check_run(config, folder, log_folder)
+    if is_finished(folder):
+        return
     torch.set_num_threads(config.threads)
-    check_folder(config, folder, log_folder)
+    policy = make_policy(config)
     config.write(folder / "config.json")
     arm = ARMS[config.arm].with_anchors(config.anchors)
     world_model = _world_model(config, arm, folder, log_folder)
-    sandbox = make_sandbox(config)
-    opened: list[VectorEnv] = []
-    try:
-        executing = make_envs(config, config.train_tasks, config.num_envs, sandbox)
-        evaluator = Evaluator(config, sandbox)
-        opened += [executing, *evaluator.envs.values()]
+    with make_sandbox(config) as sandbox, ExitStack() as opened:
+        executing = opened.enter_context(
+            closing(make_envs(config, config.train_tasks, config.num_envs, sandbox))
+        )
+        evaluator = opened.enter_context(closing(Evaluator(config, sandbox)))
         envs = stack(executing, arm, world_model, config.seed)
         if world_model is not None:
             _start_correction(envs, world_model)
-        learner = _learner(config, folder, envs)
+        learner = _learner(config, folder, policy, envs)
         recorder = Recorder(config, folder, envs, evaluator, world_model)
-        keep = CheckpointCallback(folder / "checkpoint.pt", config.checkpoint_every)
+        keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
         learner.learn(config.steps, CallbackList([recorder, keep]))
-        learner.policy.save(folder / "policy")
-    finally:
-        for env in opened:
-            env.close()
-        sandbox.close()
+        _save(policy, folder)
 
 
-def check_folder(config: RunConfig, folder: Path, log_folder: Path | None) -> None:
+def check_run(config: RunConfig, folder: Path, log_folder: Path | None) -> None:
     """Checks that a run can be started, or resumed, in a folder.
 
     Raises:
-        ValueError: The folder was made with other settings.
-        FileNotFoundError: ``log_folder`` holds no execution log.
+        SettingsError: The folder was made with other settings, a task is unknown, or
+            ``log_folder`` holds no execution log, or one that is too short.
     """
-    path = folder / "config.json"
-    if path.exists() and RunConfig.read(path) != config:
-        raise ValueError(f"{folder} was made with other settings; resume it with those of {path}")
-    if log_folder is not None and not (log_folder / "log_costs.json").exists():
-        raise FileNotFoundError(f"log folder {log_folder} holds no log_costs.json")
+    config.check_same(folder / "config.json")
+    check_tasks(config)
+    if log_folder is not None and ARMS[config.arm].world_model:
+        check_log(log_folder, config.log_episodes)
+
+
+def _save(policy: LanguageModelPolicy, folder: Path) -> None:
+    """Writes the policy so that its folder, which marks the end of the run, is whole."""
+    partial = folder / "policy.partial"
+    policy.save(partial)
+    partial.rename(folder / "policy")
 
 
 def _world_model(
@@ -93,14 +108,26 @@ def _start_correction(envs: VectorEnv, world_model: TimedWorldModel) -> None:
         estimator.seed_pairs(*world_model.out_of_fold)
 
 
-def _learner(config: RunConfig, folder: Path, envs: VectorEnv) -> GRPO:
-    policy, checkpoint = make_policy(config), folder / "checkpoint.pt"
+def _learner(config: RunConfig, folder: Path, policy: LanguageModelPolicy, envs: VectorEnv) -> GRPO:
+    checkpoint = folder / "checkpoint.pt"
     if checkpoint.exists():
-        learner = GRPO.load(checkpoint, policy=policy, envs=envs, tensorboard_log=folder)
-        for name in ("steps.jsonl", "evaluations.jsonl", "anchors.jsonl"):
-            keep_until(folder / name, learner.step)
-        return learner
-    settings: dict[str, Any] = {
+        learner = _loaded(checkpoint, policy, envs)
+    else:
+        learner = GRPO(policy, envs, tensorboard_log=folder, **_settings(config))
+    for name in ("steps.jsonl", "evaluations.jsonl", "anchors.jsonl"):
+        keep_until(folder / name, learner.step)
+    return learner
+
+
+def _loaded(checkpoint: Path, policy: LanguageModelPolicy, envs: VectorEnv) -> GRPO:
+    try:
+        return GRPO.load(checkpoint, policy=policy, envs=envs, tensorboard_log=checkpoint.parent)
+    except ValueError as error:
+        raise SettingsError(f"{checkpoint} cannot be resumed: {error}") from error
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    return {
         "group_size": config.group_size,
         "learning_rate": config.learning_rate,
         "inner_epochs": config.inner_epochs,
@@ -109,4 +136,3 @@ def _learner(config: RunConfig, folder: Path, envs: VectorEnv) -> GRPO:
         "seed": config.seed,
         "loss_normalization": "constant",
     }
-    return GRPO(policy, envs, tensorboard_log=folder, **settings)

@@ -1,12 +1,16 @@
 """What the commands share."""
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
 
-__all__ = ["Command", "UsageError", "usage_errors"]
+from wmrl_envs.benchmarks.autoresearch.records import SettingsError
+
+__all__ = ["Command", "UsageError", "setting_errors", "stopped_by_signals", "usage_errors"]
 
 
 class UsageError(Exception):
@@ -38,3 +42,38 @@ def usage_errors() -> Iterator[None]:
         yield
     except (OSError, TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
+
+
+@contextmanager
+def setting_errors() -> Iterator[None]:
+    """Turns the settings' own error, wherever it is raised, into :class:`UsageError`."""
+    try:
+        yield
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Lets SIGTERM stop a command as Ctrl-C does, with a KeyboardInterrupt.
+
+    So a run that is told to end closes its sandbox and keeps its last step. Once it is ending,
+    further SIGTERMs do not cut that short. A signal that the process ignores stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in handlers.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _stop(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt

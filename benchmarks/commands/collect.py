@@ -7,6 +7,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
+from wmrl_envs.benchmarks.commands.base import setting_errors, stopped_by_signals
 
 __all__ = ["Collect"]
 
@@ -19,7 +20,7 @@ class Collect:
     """
 
     out: Positional[Path]
-    """The folder for log.jsonl and log_costs.json."""
+    """The folder for log.jsonl, log_costs.json and config.json."""
     config: RunConfig = field(default_factory=RunConfig)
     """The settings; tasks, policy, sandbox, seed and log-episodes count here."""
 
@@ -27,10 +28,14 @@ class Collect:
         """Executes and writes."""
         import torch
 
-        from wmrl_envs.benchmarks.autoresearch.setup import collect_log
+        from wmrl_envs.benchmarks.autoresearch.setup import check_tasks, collect_log
 
         torch.set_num_threads(self.config.threads)
-        with console.status(f"executing {self.config.log_episodes} solutions"):
+        working = f"executing {self.config.log_episodes} solutions"
+        with setting_errors(), stopped_by_signals(), console.status(working):
+            check_tasks(self.config)
             collect_log(self.config, self.out, self.config.log_episodes)
-        console.print(f"Wrote {self.out / 'log.jsonl'}", highlight=False)
+        self.config.write(self.out / "config.json")
+        written = self.out / "log.jsonl"
+        console.print(f"Wrote {written}", markup=False, highlight=False, soft_wrap=True)
         return 0

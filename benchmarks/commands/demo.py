@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig, SandboxKind
-from wmrl_envs.benchmarks.commands.base import UsageError
+from wmrl_envs.benchmarks.autoresearch.records import replace_file
+from wmrl_envs.benchmarks.commands.base import UsageError, stopped_by_signals, usage_errors
 
 if TYPE_CHECKING:
+    from wmrl_envs.benchmarks.autoresearch.compare import Job
     from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, Run
 
 __all__ = ["Demo"]
@@ -57,20 +60,19 @@ class Demo:
         """Trains the arms, then prints the table and draws the plots."""
         from wmrl_envs.benchmarks.autoresearch.compare import JobFailed
 
-        if self.seeds < 1 or self.processes < 1:
-            raise UsageError(
-                f"seeds and processes must be at least 1, got {self.seeds}, {self.processes}"
-            )
         root = self.out or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}"
-        try:
-            base = RunConfig(
-                steps=self.steps,
-                anchors=self.anchors,
-                refit_every=self.refit_every,
-                sandbox=self.sandbox,
+        with usage_errors():
+            jobs = self._prepare(root)
+        console.print(f"Run folder: {root}", markup=False, highlight=False, soft_wrap=True)
+        if jobs:
+            console.print(
+                "First the starting policy's solutions are executed for the world model to learn "
+                "from; then the arms train."
             )
-            self._train(console, base, root)
-        except (ValueError, JobFailed) as error:
+        try:
+            with stopped_by_signals():
+                self._train(console, jobs, root)
+        except JobFailed as error:
             raise UsageError(str(error)) from error
         self._report(console, root)
         return 0
@@ -83,54 +85,70 @@ class Demo:
     def _seeds(self) -> range:
         return range(self.first_seed, self.first_seed + self.seeds)
 
-    def _train(self, console: Console, base: RunConfig, root: Path) -> None:
-        from wmrl_envs.benchmarks.autoresearch.compare import arm_folder, comparison, run_jobs
-        from wmrl_envs.benchmarks.autoresearch.progress import RunProgress
+    def _prepare(self, root: Path) -> "list[Job]":
+        """Checks and writes the settings; the jobs that are left to do."""
+        from wmrl_envs.benchmarks.autoresearch.compare import comparison
 
+        for name in ("seeds", "processes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        base = RunConfig(
+            steps=self.steps,
+            anchors=self.anchors,
+            refit_every=self.refit_every,
+            sandbox=self.sandbox,
+        )
+        base.check_same(root / "config.json")
+        jobs = comparison(base, self._arms, self._seeds, root)
         base.write(root / "config.json")
         command = {"argv": sys.argv[1:], **vars(self), "out": str(root)}
-        (root / "command.json").write_text(json.dumps(command, indent=2) + "\n", encoding="utf-8")
-        jobs = comparison(base, self._arms, self._seeds, root)
-        console.print(
-            f"Run folder: {root}\nFirst the starting policy's solutions are executed for the world "
-            "model to learn from; then the arms train.",
-            highlight=False,
-        )
+        replace_file(root / "command.json", json.dumps(command, indent=2) + "\n")
+        return jobs
+
+    def _train(self, console: Console, jobs: "list[Job]", root: Path) -> None:
+        from wmrl_envs.benchmarks.autoresearch.compare import arm_folder, run_jobs, run_name
+        from wmrl_envs.benchmarks.autoresearch.progress import RunProgress
+
         folders = {
-            f"{arm}, seed {seed}": arm_folder(root, arm, seed)
+            run_name(arm, seed): arm_folder(root, arm, seed)
             for seed in self._seeds
             for arm in self._arms
         }
-        with RunProgress(console, folders, base.steps) as progress:
-            for _ in run_jobs(jobs, self.processes):
+        with (
+            RunProgress(console, folders, self.steps) as progress,
+            closing(run_jobs(jobs, self.processes)) as running,
+        ):
+            for _ in running:
                 progress.refresh()
 
     def _report(self, console: Console, root: Path) -> None:
         from wmrl_envs.benchmarks.autoresearch.equal_cost import at_equal_cost
         from wmrl_envs.benchmarks.autoresearch.plots import draw_all
+        from wmrl_envs.benchmarks.autoresearch.results import results_record
         from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, markdown, verdict
 
         runs = {arm: self._runs(arm, root) for arm in self._arms}
         results = [ArmResult.of(arm_runs) for arm_runs in runs.values()]
-        first = next(iter(runs.values()))[0].evaluations[0]["train"]
-        start = sum(episode["reward"] for episode in first) / len(first)
-        said = verdict(results, start)
+        said = verdict(results)
         if "real" in runs:
             compared = [result for arm, result in zip(runs, results, strict=True) if arm != "real"]
-            said += "".join(f"\n{line}" for r in compared for line in at_equal_cost(runs["real"], r))
-        (root / "table.md").write_text(markdown(results) + "\n" + said + "\n", encoding="utf-8")
+            said += "".join(
+                f"\n{line}" for r in compared for line in at_equal_cost(runs["real"], r)
+            )
+        replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
+        record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
+        replace_file(root / "results.json", json.dumps(record, indent=2) + "\n")
         console.print(_table(results))
-        console.print(said, highlight=False)
+        console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):
-            console.print(f"  {path}", highlight=False)
+            console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
 
     def _runs(self, arm: str, root: Path) -> "list[Run]":
         from wmrl_envs.benchmarks.autoresearch.compare import arm_folder, log_folder
         from wmrl_envs.benchmarks.autoresearch.summary import Run
 
         return [
-            Run.read(arm_folder(root, arm, seed), log_folder(root, seed))
-            for seed in self._seeds
+            Run.read(arm_folder(root, arm, seed), log_folder(root, seed)) for seed in self._seeds
         ]
 
 

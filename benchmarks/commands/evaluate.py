@@ -1,6 +1,7 @@
 """``wmrl eval``: the real scores of a policy, task by task."""
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
-from wmrl_envs.benchmarks.commands.base import usage_errors
+from wmrl_envs.benchmarks.commands.base import setting_errors, stopped_by_signals
 
 __all__ = ["Eval"]
 
@@ -29,15 +30,21 @@ class Eval:
         import torch
 
         from wmrl_envs.benchmarks.autoresearch.evaluation import Evaluator
-        from wmrl_envs.benchmarks.autoresearch.setup import make_policy, make_sandbox
+        from wmrl_envs.benchmarks.autoresearch.setup import (
+            check_tasks,
+            make_policy,
+            make_sandbox,
+        )
 
         torch.set_num_threads(self.config.threads)
-        config = self.config.with_(policy=self.policy)
-        with usage_errors():
+        # `--policy` is an option of every configuration.
+        chosen = self.config.policy if self.policy == "embedded" else self.policy
+        config = self.config.with_(policy=chosen)
+        with setting_errors(), stopped_by_signals(), make_sandbox(config) as sandbox:
+            check_tasks(config)
             policy = make_policy(config)
-        with make_sandbox(config) as sandbox, console.status("executing"):
-            evaluator = Evaluator(config, sandbox)
-            results = evaluator(policy, config.final_episodes, None, None)
+            with closing(Evaluator(config, sandbox)) as evaluator, console.status("executing"):
+                results = evaluator(policy, config.final_episodes, None, None)
         for split, title in (("train", "training tasks"), ("test", "held-out tasks")):
             console.print(_table(title, results[split]))
         return 0
@@ -57,7 +64,11 @@ def _row(name: str, episodes: list[dict[str, Any]]) -> tuple[str, ...]:
     return (
         name,
         str(len(episodes)),
-        f"{np.mean([e['reward'] for e in episodes]):.3f}",
-        f"{np.mean([e['position'] for e in episodes]):.3f}",
+        _mean([episode["reward"] for episode in episodes]),
+        _mean([episode["position"] for episode in episodes]),
         ", ".join(f"{status} {count}" for status, count in statuses),
     )
+
+
+def _mean(values: list[float]) -> str:
+    return f"{np.mean(values):.3f}" if values else "not graded"

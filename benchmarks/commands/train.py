@@ -8,7 +8,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
-from wmrl_envs.benchmarks.commands.base import usage_errors
+from wmrl_envs.benchmarks.commands.base import setting_errors, stopped_by_signals, usage_errors
 
 __all__ = ["Train"]
 
@@ -34,11 +34,16 @@ class Train:
     def run(self, console: Console) -> int:
         """Trains behind a progress bar."""
         from wmrl_envs.benchmarks.autoresearch.progress import follow_in_thread
-        from wmrl_envs.benchmarks.autoresearch.train import check_folder, train
+        from wmrl_envs.benchmarks.autoresearch.train import check_run, train
 
         with usage_errors():
-            check_folder(self.config, self.out, self.log)
-        with follow_in_thread(console, {self.config.arm: self.out}, self.config.steps):
+            check_run(self.config, self.out, self.log)
+        bars = {self.config.arm: self.out}
+        with (
+            setting_errors(),
+            stopped_by_signals(),
+            follow_in_thread(console, bars, self.config.steps),
+        ):
             train(self.config, self.out, self.log)
-        console.print(f"Wrote {self.out}", highlight=False)
+        console.print(f"Wrote {self.out}", markup=False, highlight=False, soft_wrap=True)
         return 0

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,15 @@ def test_the_progress_bar_shows_and_goes(
     assert "2/2" in capsys.readouterr().out
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Background jobs of a shell inherit that SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_passes_through_and_leaves_a_checkpoint_of_the_last_whole_step(
     make_policy: MakePolicy, letter_env: Any, tmp_path: Path
 ) -> None:

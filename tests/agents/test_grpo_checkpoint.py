@@ -98,8 +98,8 @@ def test_settings_come_back_and_can_be_overridden(
         GRPO.load(tmp_path / "model.pt", **load, kl_coef=0.1)
 
 
-class SaveInUpdate(BaseCallback):
-    """Interrupts the update by a policy that breaks, then tries to save."""
+class BreakPolicy(BaseCallback):
+    """Lets the update fail half-way."""
 
     def on_rollout_end(self, rollout: Any) -> None:
         """Takes the policy apart."""
@@ -111,7 +111,7 @@ def test_a_half_made_update_cannot_be_saved(
 ) -> None:
     model = GRPO(make_policy(), letter_env(8))
     with pytest.raises(Exception):  # noqa: B017 - whatever the broken policy raises
-        model.learn(1, SaveInUpdate())
+        model.learn(1, BreakPolicy())
     assert not model.can_save
     with pytest.raises(RuntimeError, match="middle of an update"):
         model.save(tmp_path / "model.pt")

@@ -2,6 +2,7 @@
 
 import gc
 import warnings
+import weakref
 
 import gymnasium as gym
 import numpy as np
@@ -449,5 +450,7 @@ class TestGymnasium:
     def test_a_dropped_environment_is_collected(self, make):
         env = make()
         play(env, program("ok"))
+        reference = weakref.ref(env)
         del env
         gc.collect()
+        assert reference() is None

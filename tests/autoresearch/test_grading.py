@@ -320,6 +320,20 @@ class TestLadder:
     ) -> None:
         assert ladder_reward(Grade(GradeStatus.VALID, 0.3, position)) == reward
 
+    @pytest.mark.parametrize(
+        ("status", "score", "position"),
+        [
+            (GradeStatus.VALID, 0.3, None),
+            (GradeStatus.VALID, None, 0.5),
+            (GradeStatus.TIMEOUT, None, 0.5),
+        ],
+    )
+    def test_no_grade_lets_an_unknown_position_pass_for_the_last(
+        self, status: GradeStatus, score: float | None, position: float | None
+    ) -> None:
+        with pytest.raises(ValueError, match="score and position must be given for valid grades"):
+            Grade(status, score, position)
+
     def test_a_status_prints_and_compares_as_its_text(self) -> None:
         assert str(GradeStatus.VALID) == GradeStatus.VALID == "valid"
 

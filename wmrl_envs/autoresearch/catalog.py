@@ -19,6 +19,8 @@ from wmrl_envs.autoresearch.layout import digest, is_complete, is_intact, lay_ou
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.autoresearch.toml import read_toml
 
+__all__ = ["CacheDir", "TaskSpecifier", "default_cache_dir", "load", "names", "resolve", "verify"]
+
 CacheDir = str | os.PathLike[str] | None
 TaskSpecifier = str | Task | Iterable[str | Task]
 

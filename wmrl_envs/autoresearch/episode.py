@@ -17,7 +17,7 @@ from wmrl_envs.autoresearch.grading import (
 from wmrl_envs.autoresearch.outcome import Outcome, Submission
 from wmrl_envs.autoresearch.rules import MAX_ACTION, Rules
 from wmrl_envs.autoresearch.task import Task
-from wmrl_envs.options import may_execute
+from wmrl_envs.resets import may_execute
 
 __all__ = ["Episode", "Observation", "Transition", "begin"]
 

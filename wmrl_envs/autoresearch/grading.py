@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.leaderboard import Leaderboard, mean_position
 from wmrl_envs.autoresearch.submission import read_predictions
 from wmrl_envs.autoresearch.table import TableError
 
+__all__ = ["Grade", "GradeStatus", "compiles", "extract_code", "grade_submission", "ladder_reward"]
+
 
 class GradeStatus(str, Enum):
     """What became of an action, from the worst to the best."""
@@ -47,12 +49,23 @@ class Grade:
         score: The metric's value, finite; None unless valid.
         position: The leaderboard position score in [0, 1]; None unless valid.
         message: One line for the agent.
+
+    Raises:
+        ValueError: A valid grade lacks score or position, or another one has them.
     """
 
     status: GradeStatus
     score: float | None = None
     position: float | None = None
     message: str = ""
+
+    def __post_init__(self) -> None:
+        wanted = self.status is GradeStatus.VALID
+        if (self.score is not None, self.position is not None) != (wanted, wanted):
+            raise ValueError(
+                "score and position must be given for valid grades and for no others, got "
+                f"status={self.status}, score={self.score!r}, position={self.position!r}"
+            )
 
 
 _LADDER: Final = {
@@ -75,8 +88,8 @@ def ladder_reward(grade: Grade) -> float:
         >>> ladder_reward(Grade(GradeStatus.TIMEOUT))
         0.1
     """
-    if grade.status is GradeStatus.VALID:
-        return 0.5 + 0.5 * (grade.position or 0.0)
+    if grade.position is not None:
+        return 0.5 + 0.5 * grade.position
     return _LADDER[grade.status]
 
 

@@ -1,7 +1,6 @@
 """Many AutoResearch episodes at once, whose programs are executed as one batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from wmrl_envs.autoresearch.rules import Rules
 from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
 from wmrl_envs.autoresearch.seat import Seat
 from wmrl_envs.autoresearch.task import Task
+from wmrl_envs.resets import seed_list
 
 __all__ = ["AutoResearchVectorEnv"]
 
@@ -143,7 +143,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         options = dict(options or {})
         mask = self._checked_mask(options.pop("reset_mask", None))
         infos: dict[str, Any] = {}
-        for i, sub_seed in enumerate(self._checked_seeds(seed)):
+        for i, sub_seed in enumerate(seed_list(seed, self.num_envs)):
             if mask[i]:
                 infos = self._add_info(infos, self._seats[i].reset(sub_seed, options), i)
         return self._observations(), infos
@@ -217,18 +217,6 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             return seat.reset()
         return seat.rest()
-
-    def _checked_seeds(self, seed: Any) -> list[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, int | np.integer):
-            return [int(seed) + i for i in range(self.num_envs)]
-        if isinstance(seed, str) or not isinstance(seed, Iterable):
-            raise TypeError(f"seed must be an int, {self.num_envs} ints or None, got {seed!r}")
-        seeds = [None if s is None else index(s) for s in seed]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed must hold {self.num_envs} seeds, got {len(seeds)}")
-        return seeds
 
     def _checked_mask(self, mask: Any) -> BoolArray:
         if mask is None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+__all__ = ["REPEAT_STRIDE", "AnchorDraw", "exact_block", "group_id", "splitmix64"]
+
 REPEAT_STRIDE = 2**32
 """Distance between the group ids of one seed's successive unseeded episodes."""
 

@@ -1,8 +1,7 @@
 """The correction: from predictions and measurements to rewards and weights."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,69 +10,17 @@ from wmrl_envs.wrappers.estimators.debias import (
     Debiaser,
     IdentityDebiaser,
     IsotonicDebiaser,
-    MonotoneMap,
     State,
 )
 from wmrl_envs.wrappers.estimators.denoise import ReferenceWeighter, WithinGroupMoments
+from wmrl_envs.wrappers.estimators.fitted import Corrected, FittedCorrection
+from wmrl_envs.wrappers.estimators.pairs import Pairs, usable_pairs
+
+__all__ = ["Correction", "Method"]
 
 Method = Literal["rectified", "paper", "reference"]
-Pairs = tuple[np.ndarray, np.ndarray]
 
 _LONE_GROUP = 8
-
-
-class Corrected(NamedTuple):
-    """What the correction says of a batch of N episodes; all (N,) float64.
-
-    Attributes:
-        corrected: The predictions through the map; NaN where there is no prediction.
-        reward: The reward for the agent; NaN where the episode is ungraded.
-        weight: The weight of the episode's advantage.
-    """
-
-    corrected: np.ndarray
-    reward: np.ndarray
-    weight: np.ndarray
-
-
-@dataclass(frozen=True)
-class FittedCorrection:
-    """The correction at one moment; a group corrected with one of these keeps its order.
-
-    Attributes:
-        map: The debiasing map f.
-        slope: lambda, what a unit of f is worth in measured reward.
-        centre: The reward that lambda shrinks towards. It is the same for a whole group and cancels
-            in group advantages; for other learners it keeps both kinds of episode on one level.
-        rectify: k, how many times an anchor's residual counts.
-        anchor_weight: The weight of an anchor's advantage.
-    """
-
-    map: MonotoneMap = field(default_factory=MonotoneMap)
-    slope: float = 1.0
-    centre: float = 0.0
-    rectify: float = 1.0
-    anchor_weight: float = 1.0
-
-    def correct(self, predicted: np.ndarray, measured: np.ndarray, anchor: np.ndarray) -> Corrected:
-        """Corrects a batch of N episodes.
-
-        Args:
-            predicted: (N,) float64, NaN where the world model gave no prediction.
-            measured: (N,) float64, NaN where the reward was not measured.
-            anchor: (N,) bool. A member of an anchor group without a measurement is ungraded: its
-                prediction does not stand on one level with its group's measurements.
-
-        Returns:
-            A world-model episode's reward lambda f, an anchor's lambda f + k (r - lambda f), both
-            up to the constant of :attr:`centre`; r for an anchor without a prediction.
-        """
-        mapped = self.map(predicted)
-        level = self.centre + self.slope * (mapped - self.centre) if self.slope != 1 else mapped
-        level = np.where(np.isnan(level) & anchor, measured, level)
-        rectified = self.rectify * measured + (1 - self.rectify) * level
-        weight = np.where(anchor, self.anchor_weight, 1.0)
-        return Corrected(mapped, np.where(anchor, rectified, level), weight)
 
 
 class Correction:
@@ -322,19 +269,3 @@ class Correction:
             "moments": self._moments,
             "reference": self._reference,
         }
-
-
-def usable_pairs(pairs: Pairs) -> Pairs:
-    """The rows (n,) of (predicted, measured) that have both, as float64.
-
-    Raises:
-        ValueError: The two sides differ in shape.
-    """
-    predicted, measured = (np.asarray(side, np.float64).ravel() for side in pairs)
-    if predicted.shape != measured.shape:
-        raise ValueError(
-            f"predicted and measured must have one shape, got {predicted.shape} and "
-            f"{measured.shape}"
-        )
-    kept = np.isfinite(predicted) & np.isfinite(measured)
-    return predicted[kept], measured[kept]

@@ -4,52 +4,16 @@ Monotone, so that the order within a group survives; not affine, because group a
 any affine map anyway.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
+from wmrl_envs.wrappers.estimators.isotonic import MonotoneMap, isotonic_knots
+from wmrl_envs.wrappers.estimators.pairs import PairBuffer, usable_pairs
+
+__all__ = ["BinnedDebiaser", "Debiaser", "IdentityDebiaser", "IsotonicDebiaser", "State"]
+
 State = dict[str, Any]
-
-
-def _empty() -> np.ndarray:
-    return np.empty(0)
-
-
-@dataclass(frozen=True)
-class MonotoneMap:
-    """A piecewise linear map, flat outside its knots, mixed with a line.
-
-    f(x) = (1 - line_share) * interpolate(x) + line_share * (intercept + slope * x). The default is
-    the identity.
-
-    Attributes:
-        knots_x: (K,) float64, increasing predictions.
-        knots_y: (K,) float64, non-decreasing measurements.
-        intercept: The line's value at 0.
-        slope: The line's slope, not negative.
-        line_share: The line's share of the mixture, in [0, 1].
-
-    Example:
-        >>> MonotoneMap()(np.array([0.2, 0.9]))
-        array([0.2, 0.9])
-    """
-
-    knots_x: np.ndarray = field(default_factory=_empty)
-    knots_y: np.ndarray = field(default_factory=_empty)
-    intercept: float = 0.0
-    slope: float = 1.0
-    line_share: float = 1.0
-
-    def __call__(self, predicted: np.ndarray) -> np.ndarray:
-        """Maps predictions (...,) float64; NaN stays NaN."""
-        line = self.intercept + self.slope * predicted
-        if not self.knots_x.size:
-            return line
-        steps = np.interp(predicted, self.knots_x, self.knots_y)
-        if self.line_share == 0:
-            return steps
-        return (1 - self.line_share) * steps + self.line_share * line
 
 
 class Debiaser(Protocol):
@@ -80,48 +44,6 @@ class Debiaser(Protocol):
         ...
 
 
-def average_ties(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sorts pairs (n,) by x and averages y over equal x; returns x, y and the summed weights."""
-    order = np.argsort(x, kind="stable")
-    x, y, weights = x[order], y[order], weights[order]
-    first = np.flatnonzero(np.r_[True, x[1:] > x[:-1]])
-    if first.size == x.size:
-        return x, y, weights
-    total = np.add.reduceat(weights, first)
-    return x[first], np.add.reduceat(y * weights, first) / total, total
-
-
-def isotonic_knots(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The knots of the weighted isotonic regression of y on x, for ``np.interp``.
-
-    With ``np.interp``'s flat ends this is scikit-learn's
-    ``IsotonicRegression(out_of_bounds="clip")``.
-
-    Args:
-        x: (n,) float64, n >= 1, any order, ties allowed.
-        y: (n,) float64.
-        weights: (n,) float64, positive.
-
-    Returns:
-        Increasing knots (k,) and their values (k,): both ends of every block.
-
-    Example:
-        >>> isotonic_knots(np.array([0.0, 1.0, 2.0]), np.array([0.0, 3.0, 1.0]), np.ones(3))
-        (array([0., 1., 2.]), array([0., 2., 2.]))
-    """
-    from scipy.optimize import isotonic_regression
-
-    x, y, weights = average_ties(x, y, weights)
-    fit = isotonic_regression(y, weights=weights)
-    ends = np.stack([fit.blocks[:-1], fit.blocks[1:] - 1], axis=1).ravel()
-    knots = ends[np.r_[True, ends[1:] > ends[:-1]]]
-    return x[knots], fit.x[knots]
-
-
 class IdentityDebiaser:
     """Leaves predictions as they are; what Online Debiasing is switched off with.
 
@@ -138,9 +60,9 @@ class IdentityDebiaser:
 
     def add(self, predicted: np.ndarray, measured: np.ndarray) -> None:
         """Counts the pairs and their mean; the map stays."""
-        kept = np.isfinite(predicted) & np.isfinite(measured)
-        self._sum += float(measured[kept].sum())
-        self._pairs += int(kept.sum())
+        _, known = usable_pairs((predicted, measured))
+        self._sum += float(known.sum())
+        self._pairs += known.size
 
     @property
     def effective_pairs(self) -> float:
@@ -159,35 +81,6 @@ class IdentityDebiaser:
     def load_state_dict(self, state: State) -> None:
         """Restores the counts."""
         self._sum, self._pairs = float(state["sum"]), int(state["pairs"])
-
-
-class PairBuffer:
-    """The newest pairs in order of time, at most ``capacity``."""
-
-    def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, got {capacity!r}")
-        self.capacity = capacity
-        self.predicted = self.measured = np.empty(0)
-
-    def __len__(self) -> int:
-        return self.predicted.size
-
-    def add(self, predicted: np.ndarray, measured: np.ndarray) -> int:
-        """Appends the pairs without a NaN; returns how many those were."""
-        kept = np.isfinite(predicted) & np.isfinite(measured)
-        self.predicted = np.r_[self.predicted, predicted[kept]][-self.capacity :]
-        self.measured = np.r_[self.measured, measured[kept]][-self.capacity :]
-        return int(kept.sum())
-
-    def state_dict(self) -> State:
-        """The pairs."""
-        return {"predicted": self.predicted.copy(), "measured": self.measured.copy()}
-
-    def load_state_dict(self, state: State) -> None:
-        """Restores the pairs."""
-        self.predicted = np.array(state["predicted"], dtype=np.float64)[-self.capacity :]
-        self.measured = np.array(state["measured"], dtype=np.float64)[-self.capacity :]
 
 
 class IsotonicDebiaser:

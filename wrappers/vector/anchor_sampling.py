@@ -9,7 +9,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from wmrl_envs import info as keys
-from wmrl_envs.options import may_execute
+from wmrl_envs.resets import may_execute, seed_list
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
 from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome
@@ -21,7 +21,6 @@ from wmrl_envs.wrappers.vector.rows import (
     places,
     read_row,
     reset_mask,
-    seed_list,
     write_rows,
 )
 

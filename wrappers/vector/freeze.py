@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium.core import ActType, ObsType
-from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
@@ -115,8 +114,6 @@ class FreezeWrapper(
         return last
 
     def _batched(self) -> ObsType:
-        if any(observation is None for observation in self._observations):
-            raise ResetNeeded("the first reset must not leave out a sub-environment")
         space = self.single_observation_space
         empty: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
         return cast("ObsType", concatenate(space, self._observations, empty))

@@ -1,7 +1,6 @@
 """Vector infos row by row, and which sub-environments an autoreset mode starts and ends."""
 
-import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +8,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.outcomes import Outcome
+
+__all__ = [
+    "REWARD_PATH_KEYS",
+    "EpisodeClock",
+    "Phase",
+    "apply_outcomes",
+    "own_infos",
+    "places",
+    "read_row",
+    "reset_mask",
+    "write_rows",
+]
 
 REWARD_PATH_KEYS = (
     keys.GROUP,
@@ -85,24 +96,6 @@ def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
     if np.shape(mask) != (num_envs,):
         raise ValueError(f"options['reset_mask'] must have shape ({num_envs},), got {mask!r}")
     return np.array(mask, dtype=bool)
-
-
-def seed_list(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """One seed a sub-environment, as Gymnasium spreads them: an int counts up from the first.
-
-    Raises:
-        TypeError: Neither an integer, nor a sequence of integers and None, nor None.
-        ValueError: A sequence of another length than ``num_envs``.
-    """
-    if seed is None:
-        return [None] * num_envs
-    if isinstance(seed, (int, np.integer)):
-        return [int(seed) + i for i in range(num_envs)]
-    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
-        raise TypeError(f"seed must be an int, {num_envs} ints or None, got {seed!r}")
-    if len(seed) != num_envs:
-        raise ValueError(f"seed must hold {num_envs} seeds, got {len(seed)}: {seed!r}")
-    return [None if one is None else operator.index(one) for one in seed]
 
 
 def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 
+__all__ = ["CallableWorldModel"]
+
 
 def listed(answers: Iterable[Any]) -> list[Any]:
     """A world model's answers as a list.

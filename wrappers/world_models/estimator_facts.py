@@ -30,58 +30,81 @@ def estimator_facts(tree: ast.Module) -> dict[str, float]:
         tree: The parsed script.
 
     Returns:
-        ``rejected_arguments`` (constructors that raise), ``missing_methods`` (calls of methods that the
-        estimator lacks), and of the last estimator that predicts, each 0 or 1: ``classifier``,
-        ``regressor``, ``several_targets``, ``sparse_input``, ``missing_values`` (what it accepts) and
-        ``probabilities`` (whether it gives them).
+        ``rejected_arguments`` (constructors that raise), ``missing_methods`` (calls of methods that
+        the estimator lacks), and of the last estimator that predicts, each 0 or 1: ``classifier``,
+        ``regressor``, ``several_targets``, ``sparse_input``, ``missing_values`` (what it accepts)
+        and ``probabilities`` (whether it gives them).
     """
     facts = dict.fromkeys(ESTIMATOR_FACTS, 0.0)
-    imported: dict[str, tuple[str, str]] = {}
+    imported: dict[str, _Source] = {}
     made: dict[str, Any] = {}
     for statement in tree.body:
         imported |= _imported(statement)
-        for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
-            if isinstance(call.func, ast.Name) and call.func.id in imported:
-                estimator = _make(*imported[call.func.id], _literal_arguments(call))
-                facts["rejected_arguments"] += estimator is _REJECTED
-                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                    made[statement.targets[0].id] = estimator
-            elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
-                estimator = made.get(call.func.value.id)
-                if estimator is not None and estimator is not _REJECTED:
-                    facts["missing_methods"] += not hasattr(estimator, call.func.attr)
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        facts["missing_methods"] += sum(_lacks_method(call, made) for call in calls)
+        estimators: dict[ast.AST, Any] = {call: _called(call, imported) for call in calls}
+        facts["rejected_arguments"] += list(estimators.values()).count(_REJECTED)
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            # An expression around the call, such as a list, is not the estimator.
+            made[statement.targets[0].id] = estimators.get(statement.value)
     for estimator in made.values():
-        if hasattr(estimator, "predict"):
+        if _has(estimator, "predict"):
             facts |= _tags(estimator)
     return facts
 
 
+_Source = tuple[str, str]
+_Arguments = tuple[tuple[str, Any], ...]
+_NOT_PUBLIC = ("conftest", "experimental", "externals", "tests")
 _REJECTED = object()
 """Stands for an estimator whose constructor raised."""
 
 
-def _imported(statement: ast.stmt) -> dict[str, tuple[str, str]]:
+def _called(call: ast.AST, imported: dict[str, _Source]) -> Any:
+    """The estimator that a call makes, :data:`_REJECTED`, or None."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in imported:
+        return _make(*imported[call.func.id], _literal_arguments(call))
+    return None
+
+
+def _lacks_method(call: ast.Call, made: dict[str, Any]) -> bool:
+    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+        return False
+    estimator = made.get(call.func.value.id)
+    return estimator not in (None, _REJECTED) and not _has(estimator, call.func.attr)
+
+
+def _has(estimator: Any, name: str) -> bool:
+    """Whether an unfitted estimator has an attribute; some raise more than AttributeError."""
+    try:
+        return hasattr(estimator, name)
+    except (RuntimeError, TypeError, ValueError):
+        return False
+
+
+def _imported(statement: ast.stmt) -> dict[str, _Source]:
     """Names that a statement imports from scikit-learn, with where they come from."""
     if not isinstance(statement, ast.ImportFrom) or statement.level:
         return {}
     module = statement.module or ""
-    if module.split(".")[0] != "sklearn" or "._" in module:
+    first, *parts = module.split(".")
+    if first != "sklearn" or any(p.startswith("_") or p in _NOT_PUBLIC for p in parts):
         return {}
     return {alias.asname or alias.name: (module, alias.name) for alias in statement.names}
 
 
-def _literal_arguments(call: ast.Call) -> tuple[tuple[str, Any], ...] | None:
-    """The keyword arguments, or None where one of them is no literal that can be hashed."""
+def _literal_arguments(call: ast.Call) -> _Arguments | None:
+    """The keyword arguments; None where an argument is positional, or no literal that hashes."""
     try:
         arguments = tuple((k.arg or "", ast.literal_eval(k.value)) for k in call.keywords)
         hash(arguments)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, MemoryError, RecursionError):
         return None
-    return arguments
+    return None if call.args else arguments
 
 
 @lru_cache(maxsize=4096)
-def _make(module: str, name: str, arguments: tuple[tuple[str, Any], ...] | None) -> Any:
+def _make(module: str, name: str, arguments: _Arguments | None) -> Any:
     """An unfitted estimator; None where there is none to make."""
     try:
         cls = getattr(importlib.import_module(module), name, None)
@@ -100,7 +123,10 @@ def _make(module: str, name: str, arguments: tuple[tuple[str, Any], ...] | None)
 def _tags(estimator: Any) -> dict[str, float]:
     from sklearn.utils import get_tags
 
-    tags = get_tags(estimator)
+    try:
+        tags = get_tags(estimator)
+    except (AttributeError, TypeError, ValueError):
+        return {}
     return {
         "classifier": float(tags.estimator_type == "classifier"),
         "regressor": float(tags.estimator_type == "regressor"),

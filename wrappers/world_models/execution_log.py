@@ -23,6 +23,10 @@ class LoggedEpisode:
         reward: The measured reward.
         status: The grade's status, or "".
         name: The task's name, or "".
+
+    Raises:
+        TypeError: ``actions`` is no tuple of texts, or another text is none.
+        ValueError: There is no action, or ``reward`` is not finite.
     """
 
     task: str
@@ -30,6 +34,20 @@ class LoggedEpisode:
     reward: float
     status: str = ""
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Checks every field."""
+        for name in ("task", "status", "name"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a text, got {getattr(self, name)!r}")
+        if not isinstance(self.actions, tuple) or not all(
+            isinstance(action, str) for action in self.actions
+        ):
+            raise TypeError(f"actions must be a tuple of texts, got {self.actions!r}")
+        if not self.actions:
+            raise ValueError("actions must hold at least one text, got none")
+        if isinstance(self.reward, bool) or not math.isfinite(self.reward):
+            raise ValueError(f"reward must be a finite number, got {self.reward!r}")
 
     @property
     def episode(self) -> Episode:
@@ -53,7 +71,7 @@ def write_log(path: Path | str, episodes: Iterable[LoggedEpisode], *, append: bo
     count = 0
     with path.open("a" if append else "w", encoding="utf-8") as file:
         for episode in episodes:
-            file.write(json.dumps({**vars(episode), "actions": list(episode.actions)}) + "\n")
+            file.write(json.dumps(vars(episode)) + "\n")
             count += 1
     return count
 
@@ -63,11 +81,11 @@ def read_log(path: Path | str) -> list[LoggedEpisode]:
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: A line is not such an episode; the message names the file and the line.
+        ValueError: A line is no such episode; the message names the file and the line.
     """
     path = Path(path)
     episodes = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             episodes.append(_parse(line, f"{path}, line {number}"))
     return episodes
@@ -76,15 +94,12 @@ def read_log(path: Path | str) -> list[LoggedEpisode]:
 def _parse(line: str, where: str) -> LoggedEpisode:
     try:
         record = json.loads(line)
-        reward = float(record["reward"])
-        actions = tuple(record["actions"])
-        task = record["task"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{where}: not a logged episode ({error!r}): {line[:80]!r}") from error
-    if not isinstance(task, str) or not all(isinstance(a, str) for a in actions) or not actions:
-        raise ValueError(
-            f"{where}: task must be a text and actions a list of texts, got {line[:80]!r}"
-        )
-    if not math.isfinite(reward):
-        raise ValueError(f"{where}: reward must be finite, got {reward!r}")
-    return LoggedEpisode(task, actions, reward, record.get("status", ""), record.get("name", ""))
+        actions = record["actions"]
+        if isinstance(actions, list):
+            actions = tuple(actions)
+        optional = {name: record[name] for name in ("status", "name") if name in record}
+        return LoggedEpisode(record["task"], actions, record["reward"], **optional)
+    except KeyError as error:
+        raise ValueError(f"{where}: {error} is missing in {line[:80]!r}") from error
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error} in {line[:80]!r}") from error

@@ -1,8 +1,8 @@
 """What can be read off a (task text, script) pair without running anything."""
 
 import ast
-import builtins
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -10,12 +10,13 @@ from itertools import pairwise
 import numpy as np
 
 from wmrl_envs.wrappers.world_models.estimator_facts import ESTIMATOR_FACTS, estimator_facts
+from wmrl_envs.wrappers.world_models.names import undefined_names
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.?\d*|\"[^\"\n]*\"|'[^'\n]*'")
 _TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
 _TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TASK_CHARACTERS = 4000
-_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
+_LARGEST_NUMBER = 1e30
 _LINT = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
 _FACTS = (*_LINT, *ESTIMATOR_FACTS)
 
@@ -27,17 +28,17 @@ def script_facts(code: str) -> dict[str, float]:
         code: Python source.
 
     Returns:
-        ``unparsable`` (0 or 1), ``undefined`` (the number of :func:`undefined_names`), ``imports``,
+        ``unparsable`` (0 or 1), ``undefined`` (the number of undefined names), ``imports``,
         ``statements``, and the numbers of calls whose name starts with ``read_``, ``load`` or
         ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; and the facts of
         :func:`~wmrl_envs.wrappers.world_models.estimator_facts.estimator_facts`.
     """
     facts = dict.fromkeys(_FACTS, 0.0)
     try:
-        tree = ast.parse(code)
+        tree = _parse(code)
+        facts["undefined"] = float(len(undefined_names(tree)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return facts | {"unparsable": 1.0}
-    facts["undefined"] = float(len(undefined_names(tree)))
     facts["statements"] = float(len(tree.body))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -51,47 +52,10 @@ def script_facts(code: str) -> dict[str, float]:
     return facts | estimator_facts(tree)
 
 
-def undefined_names(tree: ast.Module) -> set[str]:
-    """Names that module-level statements load before any earlier statement has bound them."""
-    bound, missing = set(_BUILTINS), set()
-    for statement in tree.body:
-        stored = _stored_names(statement)
-        # A comprehension or loop binds its own variable before it loads it.
-        local = (
-            stored
-            if not isinstance(statement, ast.Assign | ast.AugAssign)
-            else _inner_names(statement)
-        )
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                if node.id not in bound and node.id not in local:
-                    missing.add(node.id)
-        bound |= stored
-    return missing
-
-
-def _stored_names(statement: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
-
-
-def _inner_names(statement: ast.AST) -> set[str]:
-    inner: set[str] = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.comprehension | ast.Lambda | ast.NamedExpr):
-            inner |= _stored_names(node)
-    return inner
+def _parse(code: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
 
 
 class ScriptFeatures:
@@ -134,7 +98,9 @@ class ScriptFeatures:
         if not pairs:
             raise ValueError("pairs must not be empty, got 0 (task, script) pairs")
         counts = Counter(token for task, code in pairs for token in set(_tokens(task, code)))
-        often = [t for t, n in counts.most_common() if self.min_count <= n <= len(pairs) - 1]
+        often = [t for t, n in counts.items() if self.min_count <= n < len(pairs)]
+        # Ties in alphabetical order: that of a set of strings differs from process to process.
+        often.sort(key=lambda token: (-counts[token], token))
         self._tokens = {token: i for i, token in enumerate(often[: self.vocabulary_size])}
         names = sorted({name for task, _ in pairs for name in _numbers(task)})
         self._numbers = {name: i for i, name in enumerate(names)}
@@ -158,7 +124,8 @@ class ScriptFeatures:
 
 
 def _numbers(task: str) -> dict[str, float]:
-    return {name: float(value) for name, value in _TASK_NUMBER.findall(task[:_TASK_CHARACTERS])}
+    found = _TASK_NUMBER.findall(task[:_TASK_CHARACTERS])
+    return {name: min(float(value), _LARGEST_NUMBER) for name, value in found}
 
 
 def _tokens(task: str, code: str) -> Iterable[str]:

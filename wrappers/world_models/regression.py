@@ -1,7 +1,8 @@
 """A world model that is a regression on an execution log."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
 from wmrl_envs.wrappers.world_models.features import ScriptFeatures
-from wmrl_envs.wrappers.world_models.gate import compiling_scripts
+from wmrl_envs.wrappers.world_models.gate import compiling_scripts, never_compiles
 
 
 class RegressionWorldModel:
     """Predicts rewards by gradient boosting on what a linter can see of a script.
 
-    Episodes whose code does not compile are answered 0.0 without the regression, and left out of
-    its training (see :mod:`~wmrl_envs.wrappers.world_models.gate`). An episode of several turns is
-    answered with the best of its scripts, as AutoResearch rewards it, and teaches with its last.
+    Texts that do not compile are answered 0.0 without the regression, and left out of its training
+    (see :mod:`~wmrl_envs.wrappers.world_models.gate`). An episode of several turns is answered with
+    the best of its scripts, as AutoResearch rewards it, and teaches with its last. On episodes
+    without a script, those of other environments for one, it has no opinion.
 
     Args:
         low: The smallest reward that it predicts.
@@ -70,12 +72,11 @@ class RegressionWorldModel:
         Raises:
             WorldModelError: The model has not been fitted.
         """
-        if not self.log:
-            raise WorldModelError(
-                "RegressionWorldModel must be fitted on an execution log before it predicts"
-            )
+        self._check_fitted("predict")
+        rewards = self._rewards(episodes, self._features, self._regressor)
         return [
-            Prediction(float(r)) for r in self._rewards(episodes, self._features, self._regressor)
+            Prediction(_unread_reward(episode) if np.isnan(reward) else float(reward))
+            for episode, reward in zip(episodes, rewards, strict=True)
         ]
 
     def out_of_fold(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -85,28 +86,32 @@ class RegressionWorldModel:
 
         Returns:
             Two (M,) float64 arrays and the M task texts, over the log's episodes that compile.
+            Equal episodes share a fold. A log of fewer episodes than folds leaves out one at a
+            time; a log of equal episodes gives no pairs.
 
         Raises:
             WorldModelError: The model has not been fitted.
-            ValueError: The log has fewer episodes than folds.
         """
-        if not self.log:
-            raise WorldModelError("RegressionWorldModel must be fitted before out_of_fold")
+        self._check_fitted("out_of_fold")
         kept = [logged for logged in self.log if compiling_scripts(logged.episode)]
-        if len(kept) < self.folds:
-            raise ValueError(
-                f"folds={self.folds} needs as many episodes that compile, got {len(kept)}"
-            )
-        fold = np.random.default_rng(self.seed).permutation(len(kept)) % self.folds
-        predicted = np.empty(len(kept))
-        for k in range(self.folds):
+        number = _numbered([(logged.task, logged.actions) for logged in kept])
+        fold = np.random.default_rng(self.seed).permutation(number.max() + 1) % self.folds
+        if fold.size < 2:
+            return np.empty(0), np.empty(0), []
+        fold, predicted = fold[number], np.empty(len(kept))
+        for k in np.unique(fold):
             fitted = self._fitted([kept[i] for i in np.flatnonzero(fold != k)])
             held_out = np.flatnonzero(fold == k)
             predicted[held_out] = self._rewards([kept[i].episode for i in held_out], *fitted)
         return predicted, np.array([e.reward for e in kept]), [e.task for e in kept]
 
     def save(self, folder: Path | str) -> None:
-        """Writes the settings and the log; :meth:`load` refits, so that no pickle is ever read."""
+        """Writes the settings and the log; :meth:`load` refits, so that no pickle is ever read.
+
+        Raises:
+            WorldModelError: The model has not been fitted.
+        """
+        self._check_fitted("save")
         folder = Path(folder)
         write_log(folder / "execution_log.jsonl", self.log)
         settings = {"low": self.low, "high": self.high, "folds": self.folds, "seed": self.seed}
@@ -114,10 +119,25 @@ class RegressionWorldModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> "RegressionWorldModel":
-        """Reads what :meth:`save` wrote; the refit gives the same predictions."""
+        """Reads what :meth:`save` wrote; the refit gives the same predictions.
+
+        Raises:
+            FileNotFoundError: A file is missing.
+            ValueError: A file holds something else.
+        """
         folder = Path(folder)
-        settings = json.loads((folder / "regression.json").read_text(encoding="utf-8"))
-        return cls(**settings).fit(read_log(folder / "execution_log.jsonl"))
+        path = folder / "regression.json"
+        try:
+            model = cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not the settings of a regression: {error}") from error
+        return model.fit(read_log(folder / "execution_log.jsonl"))
+
+    def _check_fitted(self, action: str) -> None:
+        if not self.log:
+            raise WorldModelError(
+                f"RegressionWorldModel must be fitted on an execution log before {action}"
+            )
 
     def _fitted(self, log: Sequence[LoggedEpisode]) -> tuple[ScriptFeatures, Any]:
         from sklearn.ensemble import (
@@ -142,20 +162,42 @@ class RegressionWorldModel:
         # Boosting smooths, fully grown trees remember: together they rank better than either.
         trees = ExtraTreesRegressor(100, max_features=0.5, random_state=self.seed)
         regressor = VotingRegressor([("boosting", boosting), ("trees", trees)])
-        regressor.fit(features.transform(pairs), [logged.reward for logged in log])
+        with _one_thread():
+            regressor.fit(features.transform(pairs), [logged.reward for logged in log])
         return features, regressor
 
     def _rewards(
         self, episodes: Sequence[Episode], features: ScriptFeatures, regressor: Any
     ) -> np.ndarray:
-        """(N,) float64: the best prediction among an episode's scripts, 0.0 without one."""
+        """(N,) float64: the best prediction among an episode's scripts, NaN without one."""
         pairs, owners = [], []
         for i, episode in enumerate(episodes):
             for script in compiling_scripts(episode):
                 pairs.append((episode.task, script))
                 owners.append(i)
-        rewards = np.full(len(episodes), -np.inf)
+        rewards = np.full(len(episodes), np.nan)
         if pairs:
-            predicted = np.clip(regressor.predict(features.transform(pairs)), self.low, self.high)
-            np.maximum.at(rewards, owners, predicted)
-        return np.where(np.isneginf(rewards), 0.0, rewards)
+            with _one_thread():
+                predicted = regressor.predict(features.transform(pairs))
+            np.fmax.at(rewards, owners, np.clip(predicted, self.low, self.high))
+        return rewards
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="openmp"):
+        yield
+
+
+def _numbered(keys: Sequence[Hashable]) -> np.ndarray:
+    """(N,) int64: the same number for equal keys, counting up from 0."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
+
+
+def _unread_reward(episode: Episode) -> float | None:
+    """What is known of an episode without a script: 0.0 of texts, nothing of other actions."""
+    return 0.0 if never_compiles(episode) else None

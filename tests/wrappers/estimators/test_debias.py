@@ -1,7 +1,5 @@
 """The debiasing map: monotone, equal to scikit-learn, safe when pairs are few."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,11 +11,11 @@ from wmrl_envs.wrappers.estimators.debias import (
     BinnedDebiaser,
     IdentityDebiaser,
     IsotonicDebiaser,
-    isotonic_knots,
 )
+from wmrl_envs.wrappers.estimators.isotonic import isotonic_knots
 
 GRID = np.linspace(-0.5, 1.5, 201)
-scores = st.floats(-2, 3).map(lambda value: round(value, 2))
+predicted = st.floats(-2, 3).map(lambda value: round(value, 2))
 sizes = st.integers(1, 60)
 
 
@@ -58,7 +56,7 @@ def test_forgetting_is_scikit_learns_fit_with_halving_weights(
     np.testing.assert_allclose(debiaser.map(GRID), theirs.predict(GRID), atol=1e-9)
 
 
-@given(arrays(float, sizes, elements=scores), st.integers(0, 10**6), st.sampled_from([0, 4, 32]))
+@given(arrays(float, sizes, elements=predicted), st.integers(0, 10**6), st.sampled_from([0, 4, 32]))
 def test_every_map_is_monotone(x: np.ndarray, seed: int, prior_pairs: int) -> None:
     debiaser = IsotonicDebiaser(prior_pairs=prior_pairs)
     debiaser.add(x, np.random.default_rng(seed).normal(size=x.size))
@@ -230,20 +228,3 @@ def test_a_restored_debiaser_goes_on_bit_for_bit(make: type) -> None:
 def test_bad_arguments_are_named(arguments: dict, name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must .*, got {arguments[name]}"):
         IsotonicDebiaser(**arguments)
-
-
-def test_a_refit_on_three_thousand_pairs_is_faster_than_scikit_learns() -> None:
-    x, y = pairs(0, 3000, digits=3)
-    debiaser = IsotonicDebiaser()
-    debiaser.add(x, y)
-    theirs = IsotonicRegression(out_of_bounds="clip")
-
-    def best(work: object, *arguments: np.ndarray) -> float:
-        seconds = []
-        for _ in range(15):
-            start = time.perf_counter()
-            work(*arguments)  # type: ignore[operator]
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
-
-    assert best(debiaser.add, x[:8], y[:8]) < best(theirs.fit, x, y)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, get_args
 
+__all__ = ["ENTRY", "STATUSES", "Execution", "ExecutionStatus", "Job", "Limits"]
+
 ExecutionStatus: TypeAlias = Literal["ok", "error", "timeout", "cpu", "memory", "output", "killed"]
 STATUSES: tuple[str, ...] = get_args(ExecutionStatus)
 ENTRY = "solution.py"
@@ -73,6 +75,7 @@ class Job:
         artifact: Name of the file in ``/job`` that is read when the job has ended.
 
     Raises:
+        TypeError: ``code`` is no string.
         ValueError: A file name, a place or the artifact's name is not of the form above.
     """
 

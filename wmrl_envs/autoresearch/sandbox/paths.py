@@ -7,6 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+__all__ = [
+    "DEFAULT_HIDDEN",
+    "import_path",
+    "resolve_hidden",
+    "server_environment",
+    "server_folder",
+    "system_paths",
+]
+
 DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
     "wmrl_envs:",
     "sklearn:datasets/data",
