@@ -230,6 +230,9 @@ class GRPO:
                 )
             self.reference.load_state_dict(state["reference"])
         self._optimizer.load_state_dict(state["optimizer"])
+        for group in self._optimizer.param_groups:  # the checkpoint's; the settings have the say
+            group["betas"] = self.settings.betas
+            group["weight_decay"] = self.settings.weight_decay
         progress = state["progress"]
         self.step, self.history = progress["step"], list(state["history"])
         self._generator.set_state(progress["generator"])

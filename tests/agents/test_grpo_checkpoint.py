@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wmrl_envs.agents import GRPO, BaseCallback, LanguageModelPolicy, checkpoint
+from wmrl_envs.agents import GRPO, BaseCallback, GRPOSettings, LanguageModelPolicy, checkpoint
 
 MakePolicy = Callable[..., LanguageModelPolicy]
 
@@ -96,6 +96,28 @@ def test_settings_come_back_and_can_be_overridden(
     assert again.settings.learning_rate == 0.5 and again.settings.clip_high == 0.3
     with pytest.raises(ValueError, match="without a reference"):
         GRPO.load(tmp_path / "model.pt", **load, kl_coef=0.1)
+
+
+@pytest.mark.parametrize("override", [{"weight_decay": 0.9}, {"betas": (0.1, 0.1)}])
+def test_a_setting_of_the_optimizer_can_be_overridden_too(
+    make_policy: MakePolicy, letter_env: Any, tmp_path: Path, override: dict[str, Any]
+) -> None:
+    GRPO(make_policy(), letter_env(8), learning_rate=0.01).learn(2).save(tmp_path / "model.pt")
+    ends = []
+    for settings in ({}, override):
+        load = {"policy": make_policy(), "envs": letter_env(8)}
+        model = GRPO.load(tmp_path / "model.pt", **load, **settings).learn(4)
+        ends.append(torch.cat([p.detach().flatten() for p in model.policy.parameters()]))
+    assert not torch.equal(*ends)
+
+
+def test_numpys_numbers_are_settings_that_can_be_saved(
+    make_policy: MakePolicy, letter_env: Any, tmp_path: Path
+) -> None:
+    settings = {"group_size": np.int64(4), "learning_rate": np.float32(0.5), "seed": np.int32(3)}
+    model = GRPO(make_policy(), letter_env(8), **settings)
+    model.save(tmp_path / "model.pt")
+    assert model.settings == GRPOSettings(group_size=4, learning_rate=0.5, seed=3)
 
 
 class BreakPolicy(BaseCallback):
