@@ -11,6 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+__all__ = ["Advantages", "Scale", "group_advantages"]
+
 Scale = Literal["batch", "group", "none"]
 """The divisor of centred rewards: one standard deviation for all, each group's own, none."""
 

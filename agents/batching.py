@@ -2,6 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 
+__all__ = ["merge_duplicates", "split_evenly", "token_chunks"]
+
 
 def merge_duplicates(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     """Finds the first row of each key and how often the key stands.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,16 @@ from wmrl_envs.agents.rollout import Rollout
 
 if TYPE_CHECKING:
     from wmrl_envs.agents.grpo import GRPO
+
+__all__ = [
+    "BaseCallback",
+    "CallbackList",
+    "CheckpointCallback",
+    "EvalCallback",
+    "FunctionCallback",
+    "ProgressBarCallback",
+    "as_callback",
+]
 
 
 class BaseCallback:
@@ -70,9 +81,10 @@ class CallbackList(BaseCallback):
         return all([callback.on_step() is not False for callback in self.callbacks])
 
     def on_training_end(self) -> None:
-        """Calls each."""
-        for callback in self.callbacks:
-            callback.on_training_end()
+        """Calls each, even after one that raised."""
+        with ExitStack() as stack:
+            for callback in reversed(self.callbacks):
+                stack.callback(callback.on_training_end)
 
 
 class FunctionCallback(BaseCallback):
@@ -183,6 +195,8 @@ class EvalCallback(BaseCallback):
 class ProgressBarCallback(BaseCallback):
     """Shows a progress bar (rich) with the mean reward of the last step."""
 
+    _bar: Any = None
+
     def on_training_start(self) -> None:
         """Starts the bar at the learner's step."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -204,8 +218,9 @@ class ProgressBarCallback(BaseCallback):
         return True
 
     def on_training_end(self) -> None:
-        """Takes the bar down."""
-        self._bar.stop()
+        """Takes the bar down, if training came so far as to show it."""
+        if self._bar is not None:
+            self._bar.stop()
 
 
 def as_callback(

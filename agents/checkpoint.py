@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+__all__ = ["environment_state", "load_environment_state", "read", "write"]
+
 _ARRAY = "__ndarray__"
 
 

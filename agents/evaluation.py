@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from wmrl_envs.agents.policies.base import TokenPolicy
 from wmrl_envs.agents.rollout import Rollout, collect
 
+__all__ = ["Evaluation", "clustered_interval", "evaluate"]
+
 
 @dataclass(frozen=True)
 class Evaluation:

@@ -23,6 +23,8 @@ from wmrl_envs.agents.scalars import ScalarWriter, rollout_scalars
 from wmrl_envs.agents.settings import SETTING_NAMES, GRPOSettings
 from wmrl_envs.agents.update import Update
 
+__all__ = ["GRPO"]
+
 _FORMAT = "wmrl-envs GRPO 1"
 
 
@@ -222,9 +224,15 @@ class GRPO:
         self.policy.load_state_dict(state["policy"])
         if self.reference is not None:
             if state["reference"] is None:
-                raise ValueError("kl_coef > 0, but the checkpoint was made without a reference")
+                raise ValueError(
+                    f"kl_coef must be 0 as in the checkpoint, which was made without a reference, "
+                    f"got {self.settings.kl_coef!r}"
+                )
             self.reference.load_state_dict(state["reference"])
         self._optimizer.load_state_dict(state["optimizer"])
+        for group in self._optimizer.param_groups:  # the checkpoint's; the settings have the say
+            group["betas"] = self.settings.betas
+            group["weight_decay"] = self.settings.weight_decay
         progress = state["progress"]
         self.step, self.history = progress["step"], list(state["history"])
         self._generator.set_state(progress["generator"])

@@ -6,12 +6,21 @@ sequence mean, GRPO (Shao et al. 2024, equation 3); constant divisor, Dr. GRPO (
 truncated importance weights, IMPALA (Espeholt et al. 2018) and Yao et al. (2025).
 """
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import torch
 
-Normalization = Literal["sequence", "token", "constant"]
-"""How token losses are averaged: GRPO's, DAPO's and Dr. GRPO's way."""
+from wmrl_envs.agents.settings import Normalization
+
+__all__ = [
+    "ClippedObjective",
+    "LossTerms",
+    "clipped_objective",
+    "k3_divergence",
+    "policy_loss",
+    "row_coefficients",
+    "truncated_importance_weights",
+]
 
 
 class ClippedObjective(NamedTuple):

@@ -15,6 +15,8 @@ from wmrl_envs import info
 from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
 from wmrl_envs.resets import task_text
 
+__all__ = ["Rollout", "Seconds", "batched_actions", "collect", "observation_at"]
+
 _REWARD_KEYS = {
     "measured": info.MEASURED_REWARD,
     "predicted": info.PREDICTED_REWARD,

@@ -10,6 +10,8 @@ import numpy as np
 from wmrl_envs.agents.advantages import Advantages
 from wmrl_envs.agents.rollout import Rollout
 
+__all__ = ["ScalarWriter", "action_key", "rollout_scalars"]
+
 _LOGGER = logging.getLogger("wmrl_envs.agents")
 
 

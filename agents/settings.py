@@ -2,11 +2,17 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from wmrl_envs.agents.advantages import Scale
 
+__all__ = ["SETTING_NAMES", "GRPOSettings", "Normalization", "Schedule"]
+
 Normalization = Literal["sequence", "token", "constant"]
+"""How token losses are averaged: GRPO's, DAPO's and Dr. GRPO's way."""
+
 Schedule = Literal["constant", "linear", "cosine"]
 
 
@@ -39,6 +45,7 @@ class GRPOSettings:
             times ``seed``, so that runs with different seeds meet different starts.
 
     Raises:
+        TypeError: A setting is of the wrong type; the message names it.
         ValueError: A setting is out of range; the message names it.
     """
 
@@ -65,6 +72,8 @@ class GRPOSettings:
 
     def __post_init__(self) -> None:
         """Checks every setting."""
+        for field in fields(self):
+            self._settle(field.name, field.type)
         for name in ("inner_epochs", "minibatches", "token_budget"):
             self._at_least(name, 1)
         self._at_least("group_size", 2)
@@ -99,6 +108,17 @@ class GRPOSettings:
             "cosine": 0.5 * (1.0 + math.cos(math.pi * done)),
         }[self.schedule]
         return self.learning_rate * rise * fall
+
+    def _settle(self, name: str, kind: Any) -> None:
+        """Makes numpy's numbers Python's, which a checkpoint can hold, and refuses other types."""
+        value = getattr(self, name)
+        if isinstance(value, np.generic):
+            value = value.item()
+            object.__setattr__(self, name, value)
+        if kind in (int, float):
+            fits = isinstance(value, int if kind is int else (int, float))
+            if isinstance(value, bool) or not fits:
+                raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r}")
 
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)

@@ -11,8 +11,11 @@ from wmrl_envs.agents.advantages import Advantages, group_advantages
 from wmrl_envs.agents.batching import merge_duplicates, split_evenly, token_chunks
 from wmrl_envs.agents.loss import LossTerms, policy_loss, row_coefficients
 from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
+from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.rollout import Rollout
 from wmrl_envs.agents.settings import GRPOSettings
+
+__all__ = ["Update"]
 
 
 @dataclass
@@ -135,7 +138,7 @@ class Update:
         return [self._chunk(rows.select(part)) for part in parts]
 
     def _chunk(self, rows: _Rows) -> _Chunk:
-        behaviour = _padded(rows.batch.log_probs, self._policy.device)
+        behaviour, _ = padded(rows.batch.log_probs, torch.float32, self._policy.device)
         chunk = _Chunk(rows, behaviour)
         with torch.no_grad():
             if self._reference is not None:
@@ -204,11 +207,3 @@ class _Report:
             "gradient_norm": float(np.mean(finite)) if finite else 0.0,
             "skipped_steps": float(len(self.norms) - len(finite)),
         }
-
-
-def _padded(rows: Sequence[Sequence[float]], device: torch.device) -> torch.Tensor:
-    width = max(map(len, rows))
-    values = torch.zeros(len(rows), width)
-    for i, row in enumerate(rows):
-        values[i, : len(row)] = torch.tensor(row)
-    return values.to(device)

@@ -5,9 +5,11 @@ the help, its ``run(console)`` does the work and returns the exit code. Heavy li
 inside ``run``, so that ``wmrl --help`` answers at once.
 """
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import tyro
 from rich.console import Console
@@ -37,7 +39,8 @@ Start with `wmrl doctor`, which says what this machine can do and what to instal
 explains itself: `wmrl tasks --help`, `wmrl tasks run --help`. `wmrl --version` prints the version.
 
 Exit codes: 0 done; 1 the answer is no (a submission is not valid, a check fails); 2 wrong usage or
-a missing prerequisite; 130 interrupted."""
+a missing prerequisite, or a file that cannot be read or written; 130 interrupted; 141 nobody reads
+the output any more (`wmrl tasks list | head`)."""
 
 _COMMANDS = (
     Annotated[Demo, subcommand("demo")]
@@ -50,6 +53,7 @@ _COMMANDS = (
 
 _USAGE = 2
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -62,22 +66,41 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         SystemExit: Always; the code says how it went, see ``wmrl --help``.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    console = Console()
+    try:
+        code = _exit_code(arguments or ["--help"])
+        _flush()
+    except OSError as error:
+        code = _give_up(error)
+    sys.exit(code)
+
+
+class _Console(Console):
+    """Leaves a closed pipe to :func:`main`, which knows an exit code of its own for it."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
+def _exit_code(arguments: list[str]) -> Any:
+    console = _Console()
     if arguments == ["--version"]:
         console.print(f"wmrl-envs {wmrl_envs.__version__}", highlight=False)
-        sys.exit(0)
-    sys.exit(_run(arguments or ["--help"], console))
+        return 0
+    try:
+        return _run(arguments, console)
+    except SystemExit as ended:  # tyro has printed the help, or what is wrong with the arguments
+        return ended.code
 
 
 def _run(arguments: list[str], console: Console) -> int:
-    command = tyro.cli(
-        _COMMANDS,
-        args=arguments,
-        prog="wmrl",
-        description=_DESCRIPTION,
-        config=(OmitArgPrefixes, OmitSubcommandPrefixes, PositionalMetavarFromFieldName),
-    )
     try:
+        command = tyro.cli(
+            _COMMANDS,
+            args=arguments,
+            prog="wmrl",
+            description=_DESCRIPTION,
+            config=(OmitArgPrefixes, OmitSubcommandPrefixes, PositionalMetavarFromFieldName),
+        )
         return command.run(console)
     except (UsageError, WMRLError) as error:
         hint = " (`wmrl doctor` says more)" if isinstance(error, SandboxUnavailable) else ""
@@ -86,6 +109,23 @@ def _run(arguments: list[str], console: Console) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
         return _INTERRUPTED
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it was closed
+        sys.stdout.flush()
+
+
+def _give_up(error: OSError) -> int:
+    """The machine said no: a full disk, an unwritable folder, a reader that went away."""
+    with contextlib.suppress(OSError):  # which is the one that has been raised
+        _flush()
+    if isinstance(error, BrokenPipeError):
+        # Python flushes once more at the exit, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
+    _complain(str(error))
+    return _USAGE
 
 
 def _complain(message: str) -> None:

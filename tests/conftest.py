@@ -4,6 +4,11 @@ import functools
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
+
+# A deadline is an absolute time, which a busy machine misses.
+settings.register_profile("wmrl", deadline=None)
+settings.load_profile("wmrl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

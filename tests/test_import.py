@@ -5,7 +5,27 @@ import sys
 
 import pytest
 
-HEAVY = ["torch", "transformers", "sklearn", "pandas", "scipy", "libero", "robosuite", "matplotlib"]
+HEAVY = [
+    "libero",
+    "matplotlib",
+    "pandas",
+    "robosuite",
+    "scipy",
+    "sklearn",
+    "tensorboard",
+    "torch",
+    "transformers",
+]
+LIGHT = [
+    "wmrl_envs",
+    "wmrl_envs.info",
+    "wmrl_envs.spaces",
+    "wmrl_envs.wrappers",
+    "wmrl_envs.wrappers.vector",
+    "wmrl_envs.agents",
+    "wmrl_envs.agents.advantages",
+    "wmrl_envs.benchmarks.cli",
+]
 
 
 def run_python(code: str) -> str:
@@ -15,7 +35,7 @@ def run_python(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("module", ["wmrl_envs", "wmrl_envs.info", "wmrl_envs.spaces"])
+@pytest.mark.parametrize("module", LIGHT)
 def test_importing_loads_nothing_heavy(module):
     code = f"import sys, {module}; print([m for m in {HEAVY} if m in sys.modules])"
     assert run_python(code) == "[]"

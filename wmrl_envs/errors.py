@@ -3,6 +3,8 @@
 A fault of the infrastructure is never a reward: it becomes one of these, or ``graded=False``.
 """
 
+__all__ = ["SandboxError", "SandboxUnavailable", "TaskFormatError", "WMRLError", "WorldModelError"]
+
 
 class WMRLError(Exception):
     """Base class of the package's errors."""

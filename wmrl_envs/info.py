@@ -10,6 +10,24 @@ from typing import Any, Final
 
 import numpy as np
 
+__all__ = [
+    "ANCHOR",
+    "CORRECTED_REWARD",
+    "GRADED",
+    "GRADE_STATUS",
+    "GROUP",
+    "IS_SUCCESS",
+    "MEASURED",
+    "MEASURED_REWARD",
+    "NONE",
+    "PREDICTED_REWARD",
+    "REWARD_SOURCE",
+    "REWARD_WEIGHT",
+    "TASK",
+    "WORLD_MODEL",
+    "masked",
+]
+
 GROUP: Final = "group"
 """int: the episode's group, which is its reset seed unless ``options["group"]`` says otherwise."""
 

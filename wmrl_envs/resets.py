@@ -1,4 +1,4 @@
-"""What a reset means to environments, wrappers and agents: seeds, options, the task's text."""
+"""What environments, wrappers and agents read alike from a reset: seeds, options, the task."""
 
 from collections.abc import Collection, Iterable, Mapping
 from operator import index

@@ -6,6 +6,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+__all__ = ["UnicodeText"]
+
 _SAMPLE_CHARACTERS = list(string.ascii_letters + string.digits + " \n()=.,_\"'#é…")
 _LONGEST_SAMPLE = 64
 

@@ -10,6 +10,8 @@ from wmrl_envs.spaces import UnicodeText
 from wmrl_envs.wrappers.frames import FrameSampler
 from wmrl_envs.wrappers.world_models.base import Episode
 
+__all__ = ["EpisodeRecorder", "has_text_feedback"]
+
 
 class EpisodeRecorder:
     """Gathers one episode: its task, its actions and, if asked for, its frames.

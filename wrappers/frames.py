@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["FrameSampler"]
+
 
 class FrameSampler:
     """Keeps every k-th frame; when it holds 2n frames, drops every second and doubles k.

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from wmrl_envs.wrappers.estimators.anchors import group_id
-from wmrl_envs.wrappers.estimators.correction import Pairs
 from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
+from wmrl_envs.wrappers.estimators.pairs import Pairs
+
+__all__ = ["GroupCounter", "GroupLedger", "explicit_group"]
 
 
 class GroupCounter:

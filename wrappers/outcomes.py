@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from wmrl_envs import info as keys
 
+__all__ = ["Outcome", "corrected_outcome", "predicted_outcome", "sampled_outcome"]
+
 
 class Outcome(NamedTuple):
     """The end of one episode.

@@ -9,7 +9,16 @@ import numpy as np
 
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
-from wmrl_envs.wrappers.world_models.callable import CallableWorldModel
+from wmrl_envs.wrappers.world_models.callable import CallableWorldModel, listed
+
+__all__ = [
+    "NO_OPINION",
+    "OnError",
+    "WorldModelLike",
+    "check_on_error",
+    "load_world_model",
+    "predict",
+]
 
 OnError = Literal["raise", "ungraded"]
 WorldModelLike = WorldModel | Callable[[Sequence[Episode]], Any] | type | str
@@ -99,7 +108,8 @@ def _asked(
     world_model: WorldModel, episodes: Sequence[Episode], on_error: OnError
 ) -> list[Prediction]:
     try:
-        answers = list(world_model.predict(episodes))
+        # A list of its own: what the model does to it is its own affair.
+        answers = listed(world_model.predict(list(episodes)))
     except Exception as error:
         raise WorldModelError(f"{_name(world_model)}.predict raised {error!r}") from error
     if len(answers) != len(episodes):
@@ -126,7 +136,15 @@ def _fault(answer: Any) -> str | None:
         reward, (int, float, np.integer, np.floating)
     ):
         return f"must be a number or None, got {reward!r}"
-    return None if math.isfinite(reward) else f"must be finite, got {reward!r}"
+    return None if _is_finite(reward) else f"must be finite, got {reward!r:.40}"
+
+
+def _is_finite(number: Any) -> bool:
+    """Whether it is a finite float; an int may be too large for one."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def _prediction(answer: Any) -> Prediction:

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 
+__all__ = ["check_order", "find_wrapper", "layers"]
+
 _Wrapper = TypeVar("_Wrapper")
 
 _ORDER = ("AnchorSamplingWrapper", "WorldModelRewardWrapper", "CorrectionWrapper")
@@ -24,11 +26,15 @@ def find_wrapper(env: Any, kind: type[_Wrapper]) -> _Wrapper | None:
 
 
 def check_order(env: Any, name: str) -> None:
-    """Raises ValueError if a wrapper that belongs further out, or ``name`` itself, is beneath."""
+    """Raises ValueError if a wrapper that belongs further out, or ``name`` itself, is beneath.
+
+    Classes are known by their names, because single and vector wrappers share them.
+    """
     later = _ORDER[_ORDER.index(name) :]
     for layer in layers(env):
-        if type(layer).__name__ in later:
-            raise ValueError(
-                f"{name} belongs beneath {type(layer).__name__}, once; the order from the "
-                f"environment outwards is {', '.join(_ORDER)}"
-            )
+        for kind in type(layer).__mro__:
+            if kind.__name__ in later:
+                raise ValueError(
+                    f"{name} belongs beneath {kind.__name__}, once; the order from the "
+                    f"environment outwards is {', '.join(_ORDER)}"
+                )

@@ -8,6 +8,7 @@ from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
 
 from wmrl_envs import info as keys
+from wmrl_envs.spaces import UnicodeText
 from wmrl_envs.wrappers.anchor_sampling import AnchorSamplingWrapper
 from wmrl_envs.wrappers.episodes import EpisodeRecorder, has_text_feedback
 from wmrl_envs.wrappers.outcomes import predicted_outcome
@@ -116,18 +117,26 @@ class WorldModelRewardWrapper(
         if done:
             reward, info = predicted_outcome(info, self._predict().reward).applied(reward, info)
         elif self._gives_feedback and not self._executed:
-            obs = cast("ObsType", with_feedback(cast("Any", obs), self._predict()))
+            space = cast("gym.spaces.Dict", self.observation_space)["feedback"]
+            obs = cast("ObsType", with_feedback(cast("Any", obs), self._predict(), space))
         return obs, reward, terminated, truncated, info
 
     def _predict(self) -> Prediction:
         return predict(self.world_model, [self._recorder.episode()], self._on_error)[0]
 
 
-def with_feedback(observation: Mapping[str, Any], prediction: Prediction) -> Mapping[str, Any]:
+def with_feedback(
+    observation: Mapping[str, Any], prediction: Prediction, space: gym.Space[Any]
+) -> Mapping[str, Any]:
     """The observation with the world model's feedback in it, if the model gave any."""
     if not prediction.feedback:
         return observation
-    return {**observation, "feedback": prediction.feedback}
+    return {**observation, "feedback": fitting(prediction.feedback, space)}
+
+
+def fitting(feedback: str, space: gym.Space[Any]) -> str:
+    """The end of the feedback that its space has room for: errors stand there."""
+    return feedback[max(0, len(feedback) - cast("UnicodeText", space).max_length) :]
 
 
 def check_frames(frames: int, render_mode: str | None) -> None:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 
+__all__ = ["TokenBatch", "TokenLogProbs", "TokenPolicy"]
+
 
 @dataclass
 class TokenBatch:

@@ -11,7 +11,10 @@ from typing import Any
 
 import torch
 
-Tokens = tuple[int, ...]
+from wmrl_envs.agents.policies.padding import padded
+from wmrl_envs.agents.policies.prompts import Tokens
+
+__all__ = ["Decoder"]
 
 
 class Decoder:
@@ -32,8 +35,9 @@ class Decoder:
         self._cache_name = _cache_name(model)
         self._cache: Any = None
         unique = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts))}
-        ids, mask = _pad_left(list(unique), model.device)
-        self._mask = None if bool(mask.all()) else mask
+        ids, present = padded(list(unique), torch.long, model.device, side="left")
+        mask = present.long()
+        self._mask = None if bool(present.all()) else mask
         self._positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
         self.logits = self._forward(ids, keep=1)[:, -1]
         self.select(torch.tensor([unique[p] for p in prompts], device=model.device))
@@ -81,13 +85,3 @@ class Decoder:
 def _cache_name(model: Any) -> str:
     """Returns the name of the key-value cache's argument, which transformers changed in 5.x."""
     return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-
-
-def _pad_left(prompts: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    width = max(len(p) for p in prompts)
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        mask[row, width - len(prompt) :] = 1
-    return ids.to(device), mask.to(device)

@@ -10,8 +10,11 @@ import torch
 
 from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs
 from wmrl_envs.agents.policies.decoder import Decoder
+from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder
 from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
+
+__all__ = ["LanguageModelPolicy"]
 
 _SETTINGS_FILE = "policy.json"
 
@@ -178,7 +181,8 @@ class LanguageModelPolicy:
         Returns:
             (B, T) tensors, T being the longest answer.
         """
-        ids, mask = _pad_right(batch.responses, self.device)
+        ids, present = padded(batch.responses, torch.long, self.device)
+        mask = present.float()
         decoder = Decoder(self.model, batch.prompts)
         parts = [self._score(decoder.logits[:, None], ids[:, :1], entropy)]
         if ids.shape[1] > 1:
@@ -223,18 +227,6 @@ class LanguageModelPolicy:
                 clean_up_tokenization_spaces=False,
             )
         )
-
-
-def _pad_right(
-    rows: Sequence[tuple[int, ...]], device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns ids and a float mask, both (B, T)."""
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    mask = torch.zeros(ids.shape)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row)
-        mask[i, : len(row)] = 1.0
-    return ids.to(device), mask.to(device)
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:

@@ -3,7 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+__all__ = ["Prompt", "PromptEncoder", "Tokens", "observation_text"]
+
 Tokens = tuple[int, ...]
+"""Token ids."""
+
 Prompt = Callable[[Any], str | Sequence[int]]
 """Maps one observation to the prompt: text (encoded without special tokens) or token ids."""
 

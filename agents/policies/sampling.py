@@ -10,7 +10,10 @@ from typing import Any
 
 import torch
 
-from wmrl_envs.agents.policies.decoder import Decoder, Tokens
+from wmrl_envs.agents.policies.decoder import Decoder
+from wmrl_envs.agents.policies.prompts import Tokens
+
+__all__ = ["SamplingSettings", "nucleus", "sample"]
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,7 @@ class RunConfig:
     anchors: float = 0.1
     """Fraction of the groups that are graded by real execution, in arms that have anchors."""
     refit_every: int = 4
-    """Steps between refits of the world model on the anchors; 0 never refits it (the paper keeps
-    its world model; the refit is an extension)."""
+    """Steps between refits of the world model on the anchors (0: none, as in the paper)."""
     log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"

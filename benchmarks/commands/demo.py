@@ -126,6 +126,7 @@ class Demo:
     def _report(self, console: Console, root: Path) -> None:
         from wmrl_envs.benchmarks.autoresearch.equal_cost import at_equal_cost
         from wmrl_envs.benchmarks.autoresearch.plots import draw_all
+        from wmrl_envs.benchmarks.autoresearch.results import results_record
         from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, markdown, verdict
 
         runs = {arm: self._runs(arm, root) for arm in self._arms}
@@ -137,6 +138,8 @@ class Demo:
                 f"\n{line}" for r in compared for line in at_equal_cost(runs["real"], r)
             )
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
+        record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
+        replace_file(root / "results.json", json.dumps(record, indent=2) + "\n")
         console.print(_table(results))
         console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,47 @@ def test_the_progress_bar_shows_and_goes(
     assert "2/2" in capsys.readouterr().out
 
 
+class Broken(BaseCallback):
+    """Fails at the start and at the end."""
+
+    def on_training_start(self) -> None:
+        """Stands for Ctrl-C in the evaluation before the first step."""
+        raise KeyboardInterrupt
+
+    def on_training_end(self) -> None:
+        """Stands for a full disk."""
+        raise OSError("no space left")
+
+
+def test_an_interrupt_before_the_first_step_passes_through_the_progress_bar(
+    make_policy: MakePolicy, letter_env: Any
+) -> None:
+    class Interrupted(Broken):
+        def on_training_end(self) -> None:
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        GRPO(make_policy(), letter_env(8)).learn(1, Interrupted(), progress_bar=True)
+
+
+def test_every_callback_hears_of_the_end_even_after_one_that_failed(
+    make_policy: MakePolicy, letter_env: Any
+) -> None:
+    recorder = Recorder()
+    with pytest.raises(OSError, match="no space left"):
+        GRPO(make_policy(), letter_env(8)).learn(1, [Broken(), recorder])
+    assert recorder.heard == ["end"]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Background jobs of a shell inherit that SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_passes_through_and_leaves_a_checkpoint_of_the_last_whole_step(
     make_policy: MakePolicy, letter_env: Any, tmp_path: Path
 ) -> None:

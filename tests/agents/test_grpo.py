@@ -350,6 +350,9 @@ def test_unknown_settings_and_wrong_parts_are_named(
 ) -> None:
     with pytest.raises(TypeError, match=r"unknown settings \['n_steps'\]"):
         GRPO(make_policy(), letter_env(8), n_steps=5)
+    for setting in ({"group_size": 4.0}, {"minibatches": True}, {"learning_rate": "1e-4"}):
+        with pytest.raises(TypeError, match=f"{next(iter(setting))} must be of type"):
+            GRPO(make_policy(), letter_env(8), **setting)
     with pytest.raises(TypeError, match="policy must be a TokenPolicy, got str"):
         GRPO("MlpPolicy", letter_env(8))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"envs must be a gymnasium.vector.VectorEnv, got list"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wmrl_envs.agents import GRPO, BaseCallback, LanguageModelPolicy, checkpoint
+from wmrl_envs.agents import GRPO, BaseCallback, GRPOSettings, LanguageModelPolicy, checkpoint
 
 MakePolicy = Callable[..., LanguageModelPolicy]
 
@@ -98,8 +98,30 @@ def test_settings_come_back_and_can_be_overridden(
         GRPO.load(tmp_path / "model.pt", **load, kl_coef=0.1)
 
 
-class SaveInUpdate(BaseCallback):
-    """Interrupts the update by a policy that breaks, then tries to save."""
+@pytest.mark.parametrize("override", [{"weight_decay": 0.9}, {"betas": (0.1, 0.1)}])
+def test_a_setting_of_the_optimizer_can_be_overridden_too(
+    make_policy: MakePolicy, letter_env: Any, tmp_path: Path, override: dict[str, Any]
+) -> None:
+    GRPO(make_policy(), letter_env(8), learning_rate=0.01).learn(2).save(tmp_path / "model.pt")
+    ends = []
+    for settings in ({}, override):
+        load = {"policy": make_policy(), "envs": letter_env(8)}
+        model = GRPO.load(tmp_path / "model.pt", **load, **settings).learn(4)
+        ends.append(torch.cat([p.detach().flatten() for p in model.policy.parameters()]))
+    assert not torch.equal(*ends)
+
+
+def test_numpys_numbers_are_settings_that_can_be_saved(
+    make_policy: MakePolicy, letter_env: Any, tmp_path: Path
+) -> None:
+    settings = {"group_size": np.int64(4), "learning_rate": np.float32(0.5), "seed": np.int32(3)}
+    model = GRPO(make_policy(), letter_env(8), **settings)
+    model.save(tmp_path / "model.pt")
+    assert model.settings == GRPOSettings(group_size=4, learning_rate=0.5, seed=3)
+
+
+class BreakPolicy(BaseCallback):
+    """Lets the update fail half-way."""
 
     def on_rollout_end(self, rollout: Any) -> None:
         """Takes the policy apart."""
@@ -111,7 +133,7 @@ def test_a_half_made_update_cannot_be_saved(
 ) -> None:
     model = GRPO(make_policy(), letter_env(8))
     with pytest.raises(Exception):  # noqa: B017 - whatever the broken policy raises
-        model.learn(1, SaveInUpdate())
+        model.learn(1, BreakPolicy())
     assert not model.can_save
     with pytest.raises(RuntimeError, match="middle of an update"):
         model.save(tmp_path / "model.pt")

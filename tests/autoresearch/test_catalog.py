@@ -52,6 +52,13 @@ class TestResolve:
         mixed = catalog.resolve((name for name in [titanic, "digits"]), cache_dir=cache)
         assert [task.name for task in mixed] == ["titanic", "digits"]
 
+    def test_a_mixture_may_hold_a_split(self, cache: Path) -> None:
+        name = catalog.names("train")[-1]
+        tasks = catalog.resolve([name, "test"], cache_dir=cache)
+        assert tuple(task.name for task in tasks) == (name, *catalog.names("test"))
+        with pytest.raises(ValueError, match="must not repeat a task"):
+            catalog.resolve([name, "train"], cache_dir=cache)
+
     def test_an_unknown_name_gets_suggestions(self, cache: Path) -> None:
         with pytest.raises(ValueError, match=r"unknown task 'titanc'; similar names are 'titanic'"):
             catalog.resolve("titanc", cache_dir=cache)

@@ -2,6 +2,7 @@
 
 import gc
 import warnings
+import weakref
 
 import gymnasium as gym
 import numpy as np
@@ -233,7 +234,7 @@ class TestExecuteOption:
         env.reset(options={"execute": {0, 1, 2}})
         assert env.step(program("ok"))[4]["graded"] is False
 
-    @pytest.mark.parametrize("execute", ["yes", 1, 0.5, None])
+    @pytest.mark.parametrize("execute", ["yes", b"yes", 1, 0.5, None])
     def test_anything_else_is_refused(self, make, execute):
         with pytest.raises(TypeError, match="execute"):
             make().reset(options={"execute": execute})
@@ -449,5 +450,7 @@ class TestGymnasium:
     def test_a_dropped_environment_is_collected(self, make):
         env = make()
         play(env, program("ok"))
+        reference = weakref.ref(env)
         del env
         gc.collect()
+        assert reference() is None

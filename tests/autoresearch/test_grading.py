@@ -320,11 +320,28 @@ class TestLadder:
     ) -> None:
         assert ladder_reward(Grade(GradeStatus.VALID, 0.3, position)) == reward
 
+    @pytest.mark.parametrize(
+        ("status", "score", "position"),
+        [
+            (GradeStatus.VALID, 0.3, None),
+            (GradeStatus.VALID, None, 0.5),
+            (GradeStatus.TIMEOUT, None, 0.5),
+        ],
+    )
+    def test_no_grade_lets_an_unknown_position_pass_for_the_last(
+        self, status: GradeStatus, score: float | None, position: float | None
+    ) -> None:
+        with pytest.raises(ValueError, match="score and position must be given for valid grades"):
+            Grade(status, score, position)
+
     def test_a_status_prints_and_compares_as_its_text(self) -> None:
         assert str(GradeStatus.VALID) == GradeStatus.VALID == "valid"
 
 
 FENCE = "```"
+
+
+DOCSTRING = f"def f():\n    '''\n    {FENCE}\n    '''\n"
 
 
 class TestExtractCode:
@@ -341,6 +358,10 @@ class TestExtractCode:
             (f"{FENCE}python\na = 1\nb =", "a = 1\nb =\n"),
             (f"~~~python\na = '''\n{FENCE}\n'''\n~~~", f"a = '''\n{FENCE}\n'''\n"),
             (f"{FENCE}python\r\na = 1\r\n{FENCE}", "a = 1\n"),
+            (f"{FENCE}python:main.py\na = 1\n{FENCE}", "a = 1\n"),
+            (f"{FENCE}py3.11,linenos\na = 1\n{FENCE}", "a = 1\n"),
+            (f"1. So:\n   {FENCE}py\n   if a:\n       b\n\n   {FENCE}", "if a:\n    b\n\n"),
+            (f"{FENCE}py\n{DOCSTRING}{FENCE}\nMore.", DOCSTRING),
             ("import os\nprint(1)", "import os\nprint(1)"),
             ("df = load()", "df = load()"),
         ],
@@ -358,6 +379,8 @@ class TestExtractCode:
             f"{FENCE}bash\npip install x\n{FENCE}",
             f"{FENCE}python\n\n{FENCE}",
             f"{FENCE}python",
+            f"{FENCE}pycon\n>>> x = 1\n{FENCE}",
+            f"{FENCE}python-repl\n>>> x = 1\n{FENCE}",
         ],
     )
     def test_without_code_there_is_none(self, action: str) -> None:
@@ -388,6 +411,16 @@ class TestCompiles:
     )
     def test_code_that_breaks_compilers_is_a_complaint(self, code: str) -> None:
         assert isinstance(compiles(code), str)
+
+    @pytest.mark.parametrize(
+        "code", ["import a" + ".a" * 95_000, "from a" + " . \\\n  a" * 20_000 + " import b"]
+    )
+    def test_a_name_that_would_hold_the_compiler_up_is_a_complaint(self, code: str) -> None:
+        assert "dotted name" in (compiles(code) or "")
+
+    def test_many_dots_are_no_long_name(self) -> None:
+        assert compiles("x = '" + "0.5 " * 40_000 + "'") is None
+        assert compiles("x = [" + "a.b.c, " * 10_000 + "]") is None
 
     @given(st.text())
     def test_any_text_is_survived(self, code: str) -> None:

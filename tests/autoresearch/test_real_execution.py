@@ -1,6 +1,8 @@
 """The environments with the real sandbox and bundled tasks."""
 
+import copy
 import os
+import pickle
 import signal
 import warnings
 
@@ -62,6 +64,18 @@ def test_a_model_beats_the_sample_submission(sandbox):
     assert infos["grade_status"].tolist() == ["valid", "valid"]
     assert terminations.all()
     assert 0.5 <= rewards[0] < rewards[1] <= 1.0
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_has_a_sandbox_of_its_own(duplicate):
+    env = gym.make(ID, tasks="concrete", sandbox={"preload": ()})
+    env.reset(seed=0)
+    twin = duplicate(env)
+    assert env.step(IDLE)[4] == twin.step(IDLE)[4]
+    twin.close()
+    env.reset(seed=0)
+    assert env.step(BROKEN)[4]["graded"]
+    env.close()
 
 
 def test_every_failure_has_its_rung_on_the_ladder(sandbox):

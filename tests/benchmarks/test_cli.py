@@ -1,8 +1,12 @@
 """The command line: help, exit codes, one-line errors, and what each command prints."""
 
 import io
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,6 +142,37 @@ def test_an_interrupt_exits_with_code_130(wmrl: Wmrl, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(List, "run", interrupted)
     assert wmrl("tasks", "list", code=130) == ("", "wmrl: interrupted\n")
+
+
+def run_into(stdout: Any, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "wmrl_envs.benchmarks.cli", *arguments]
+    ended = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("tasks", "show", "titanic")])
+def test_a_reader_that_went_away_ends_it_without_a_word(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as pipe:
+        assert run_into(pipe, *arguments) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [("--help",), ("tasks", "show", "titanic")])
+def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        code, err = run_into(full, *arguments)
+    assert (code, err.count("\n")) == (2, 1) and "No space left" in err
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(
+    wmrl: Wmrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    _, err = wmrl("tasks", "list", code=2)
+    assert err.count("\n") == 1 and str(tmp_path / "file") in err
 
 
 @pytest.mark.sandbox

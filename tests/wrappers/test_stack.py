@@ -88,6 +88,11 @@ def test_the_order_of_the_stack_is_checked(module: Any) -> None:
             return gym.make("CartPole-v1")
         return gym.make_vec("CartPole-v1", 2, "sync")
 
+    class Derived(module.CorrectionWrapper):  # type: ignore[misc]
+        pass
+
+    with pytest.raises(ValueError, match="AnchorSamplingWrapper belongs beneath"):
+        module.AnchorSamplingWrapper(Derived(inner()))
     corrected = module.CorrectionWrapper(inner())
     for outer in (module.AnchorSamplingWrapper, module.CorrectionWrapper):
         with pytest.raises(ValueError, match=f"{outer.__name__} belongs beneath CorrectionWrapper"):

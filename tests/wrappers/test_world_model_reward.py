@@ -97,6 +97,9 @@ FAULTS = [
     ([True], "must be a number or None, got True"),
     ([Prediction(0.5, feedback=7)], "must have a string as feedback, got 7"),
     (None, "raised TypeError"),
+    ([10**400], "must be finite, got 1000"),
+    ({0: 0.5}, "must come in the order of the episodes, got {0: 0.5}"),
+    ({0.5}, "must come in the order of the episodes"),
 ]
 
 
@@ -116,6 +119,13 @@ def test_a_faulty_world_model_can_leave_the_episode_ungraded(answer: Any) -> Non
 def test_numbers_of_any_kind_become_plain_floats(answer: Any) -> None:
     _, rewards, info = play(stack(0.0, broken([answer])), seed=1)
     assert {type(reward) for reward in [*rewards, info["predicted_reward"]]} == {float}
+
+
+def test_a_model_may_use_up_the_list_that_it_is_given() -> None:
+    def greedy(episodes: Any) -> list[float]:
+        return [0.25 * len(episodes.pop().actions) for _ in range(len(episodes))]
+
+    assert play(stack(0.0, greedy, on_error="ungraded"), seed=1)[2]["graded"]
 
 
 def test_arrays_are_answers_too() -> None:
@@ -167,6 +177,15 @@ def test_imagined_feedback_stands_in_between_the_turns_of_unexecuted_episodes() 
     assert len(feedback) > 2
     assert feedback[:-1] == [f"imagined turn {turn}" for turn in range(1, len(feedback))]
     assert model.calls == [1] * len(feedback)
+
+
+def test_imagined_feedback_is_cut_to_what_the_observation_space_holds() -> None:
+    answer = Prediction(0.5, "x" * 500 + "the end")
+    env = stack(0.0, lambda episodes: [answer], observation="text", max_length=5)
+    env.reset(seed=2)
+    seen = env.step("x")[0]
+    assert env.observation_space.contains(seen)
+    assert seen["feedback"].endswith("the end")
 
 
 def test_executed_episodes_keep_the_environments_feedback() -> None:

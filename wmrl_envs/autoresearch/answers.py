@@ -21,6 +21,8 @@ from wmrl_envs.autoresearch.table import (
 )
 from wmrl_envs.errors import TaskFormatError
 
+__all__ = ["AnswerKey", "Half", "load_answers", "split_halves"]
+
 Half = Literal["score", "feedback", "all"]
 
 

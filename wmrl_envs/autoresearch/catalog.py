@@ -19,6 +19,8 @@ from wmrl_envs.autoresearch.layout import digest, is_complete, is_intact, lay_ou
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.autoresearch.toml import read_toml
 
+__all__ = ["CacheDir", "TaskSpecifier", "default_cache_dir", "load", "names", "resolve", "verify"]
+
 CacheDir = str | os.PathLike[str] | None
 TaskSpecifier = str | Task | Iterable[str | Task]
 
@@ -69,7 +71,7 @@ def resolve(spec: TaskSpecifier, *, cache_dir: CacheDir = None) -> tuple[Task, .
     """Turns what a user writes into tasks.
 
     Args:
-        spec: ``train``, ``test`` or ``all``; a task's name; a :class:`Task`; or names and tasks.
+        spec: ``train``, ``test`` or ``all``; a task's name; a :class:`Task`; or several of these.
         cache_dir: See :func:`load`.
 
     Returns:
@@ -83,10 +85,8 @@ def resolve(spec: TaskSpecifier, *, cache_dir: CacheDir = None) -> tuple[Task, .
         >>> [task.name for task in resolve(["titanic", "digits"])]
         ['titanic', 'digits']
     """
-    if isinstance(spec, str) and spec in _SPLITS:
-        spec = names(spec)
     entries = [spec] if isinstance(spec, str | Task) else _listed(spec)
-    tasks = tuple(_open(entry, cache_dir) for entry in entries)
+    tasks = tuple(_open(one, cache_dir) for entry in entries for one in _members(entry))
     if not tasks:
         raise ValueError("tasks must name at least one task, got none")
     _check_unique([task.name for task in tasks])
@@ -153,6 +153,11 @@ def _listed(spec: Iterable[str | Task]) -> list[str | Task]:
             f"tasks must be a split, a task's name, a Task or a sequence of these, got {spec!r}"
         )
     return list(spec)
+
+
+def _members(entry: str | Task) -> Iterable[str | Task]:
+    """The names of a split, or the entry itself."""
+    return names(entry) if isinstance(entry, str) and entry in _SPLITS else (entry,)
 
 
 def _open(entry: str | Task, cache_dir: CacheDir) -> Task:

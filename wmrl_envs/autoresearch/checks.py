@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+__all__ = ["checked_bool", "checked_choice", "checked_int"]
+
 
 def checked_int(name: str, value: Any, least: int) -> int:
     """Returns an integer argument that is at least ``least``.

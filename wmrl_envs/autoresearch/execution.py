@@ -4,7 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from wmrl_envs.autoresearch.checks import checked_bool, checked_int
 from wmrl_envs.autoresearch.outcome import Outcome, Submission, grade_execution
@@ -81,8 +81,8 @@ class Executor:
         self._seed = checked_int("execution_seed", execution_seed, least=0)
         self._feedback = feedback
         workers = checked_int("workers", workers, least=1)
-        self._owns_sandbox = sandbox is None or isinstance(sandbox, Mapping)
-        self._sandbox = _as_sandbox(sandbox, workers)
+        self._own_arguments = _own_arguments(sandbox, workers)
+        self._sandbox = _as_sandbox(sandbox, self._own_arguments)
         self._limits = _checked_limits(limits)
         self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._metrics = Metrics()
@@ -109,8 +109,18 @@ class Executor:
 
     def close(self) -> None:
         """Stops the sandbox if it is this executor's own; may be called twice."""
-        if self._owns_sandbox:
+        if self._own_arguments is not None:
             self._sandbox.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy gets an own sandbox where this one is its own: either may be closed alone."""
+        own = {} if self._own_arguments is None else {"_sandbox": None}
+        return {**self.__dict__, **own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._own_arguments is not None:
+            self._sandbox = Sandbox(**self._own_arguments)
 
     def _run(self, submissions: Sequence[Submission]) -> list[Outcome]:
         keys = [self._key(position, s) for position, s in enumerate(submissions)]
@@ -173,12 +183,21 @@ class Executor:
         return replace(base, **{**times, **self._limits})
 
 
-def _as_sandbox(sandbox: Sandbox | Mapping[str, Any] | None, workers: int) -> Sandbox:
+def _own_arguments(
+    sandbox: Sandbox | Mapping[str, Any] | None, workers: int
+) -> dict[str, Any] | None:
+    """The arguments of the executor's own sandbox; None where one is shared."""
     if sandbox is None or isinstance(sandbox, Mapping):
-        return Sandbox(**{"workers": workers, **(sandbox or {})})
+        return {"workers": workers, **(sandbox or {})}
+    return None
+
+
+def _as_sandbox(sandbox: Any, own_arguments: dict[str, Any] | None) -> Sandbox:
+    if own_arguments is not None:
+        return Sandbox(**own_arguments)
     if not callable(getattr(sandbox, "run_many", None)):
         raise TypeError(f"sandbox must be a Sandbox, its arguments or None, got {sandbox!r}")
-    return sandbox
+    return cast("Sandbox", sandbox)
 
 
 def _checked_limits(limits: Limits | Mapping[str, Any] | None) -> Limits | dict[str, Any]:

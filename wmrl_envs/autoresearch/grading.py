@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.leaderboard import Leaderboard, mean_position
 from wmrl_envs.autoresearch.submission import read_predictions
 from wmrl_envs.autoresearch.table import TableError
 
+__all__ = ["Grade", "GradeStatus", "compiles", "extract_code", "grade_submission", "ladder_reward"]
+
 
 class GradeStatus(str, Enum):
     """What became of an action, from the worst to the best."""
@@ -47,12 +49,23 @@ class Grade:
         score: The metric's value, finite; None unless valid.
         position: The leaderboard position score in [0, 1]; None unless valid.
         message: One line for the agent.
+
+    Raises:
+        ValueError: A valid grade lacks score or position, or another one has them.
     """
 
     status: GradeStatus
     score: float | None = None
     position: float | None = None
     message: str = ""
+
+    def __post_init__(self) -> None:
+        wanted = self.status is GradeStatus.VALID
+        if (self.score is not None, self.position is not None) != (wanted, wanted):
+            raise ValueError(
+                "score and position must be given for valid grades and for no others, got "
+                f"status={self.status}, score={self.score!r}, position={self.position!r}"
+            )
 
 
 _LADDER: Final = {
@@ -75,8 +88,8 @@ def ladder_reward(grade: Grade) -> float:
         >>> ladder_reward(Grade(GradeStatus.TIMEOUT))
         0.1
     """
-    if grade.status is GradeStatus.VALID:
-        return 0.5 + 0.5 * (grade.position or 0.0)
+    if grade.position is not None:
+        return 0.5 + 0.5 * grade.position
     return _LADDER[grade.status]
 
 
@@ -131,7 +144,10 @@ def _direction(key: AnswerKey) -> str:
     return "higher" if key.metric.higher_is_better else "lower"
 
 
-_PYTHON_TAGS: Final = frozenset({"python", "python3", "py", "py3", "{python}", "{.python}"})
+_PYTHON_TAG: Final = re.compile(r"\{?\.?py(?:thon)?[\d.]*(?![\w+-])", re.IGNORECASE)
+_CLOSING_INDENT: Final = 3
+_LONGEST_DOTTED_NAME: Final = 1_000
+_BETWEEN_NAMES: Final = " \t\f\r\n\\"
 _STATEMENT: Final = re.compile(
     r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import\b|(?:def|class)[ \t]+\w|@\w"
     r"|(?:for|while|if|with)\b.*:|try[ \t]*:|(?:raise|return|assert|del|pass|global)\b"
@@ -145,8 +161,9 @@ def extract_code(action: str) -> str | None:
 
     Fenced blocks tagged as Python win over blocks without a tag; among equals the last one counts,
     because models draft first. A fence that never closes reaches to the end of the text (a
-    truncated answer). Blocks in other languages are no code. Without any fence the whole text is
-    taken if at least one of its lines looks like a Python statement.
+    truncated answer), and a block in a list item loses the item's indentation. Blocks in other
+    languages are no code. Without any fence the whole text is taken if at least one of its lines
+    looks like a Python statement.
 
     Returns:
         The program, or None if there is nothing that could be code.
@@ -161,42 +178,65 @@ def extract_code(action: str) -> str | None:
     blocks = list(_fenced_blocks(text))
     if not blocks:
         return text if _STATEMENT.search(text) else None
-    tagged = [body for tag, body in blocks if tag in _PYTHON_TAGS and body.strip()]
+    tagged = [body for tag, body in blocks if _PYTHON_TAG.match(tag) and body.strip()]
     plain = [body for tag, body in blocks if not tag and body.strip()]
     found = tagged or plain
     return found[-1] if found else None
 
 
+@dataclass(frozen=True)
+class _Fence:
+    """A line that opens or closes a block."""
+
+    indent: int
+    mark: str
+    tag: str
+
+    def closes(self, opening: "_Fence") -> bool:
+        """As in CommonMark: a fence that lies deeper (in a docstring, say) belongs to the block."""
+        bare = not self.tag and self.mark.startswith(opening.mark)
+        return bare and self.indent - opening.indent <= _CLOSING_INDENT
+
+
 def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Tag and body of each Markdown fence, in one pass over the lines."""
-    mark, tag, body = "", "", list[str]()
+    opening: _Fence | None = None
+    body = list[str]()
     for line in text.split("\n"):
         fence = _fence(line)
-        if not mark and fence:
-            mark, tag, body = fence[0], fence[1], []
-        elif mark and fence and fence[0].startswith(mark) and not fence[1]:
-            yield tag, "".join(body)
-            mark = ""
-        elif mark:
-            body.append(line + "\n")
-    if mark:
-        yield tag, "".join(body)
+        if opening is None and fence:
+            opening, body = fence, []
+        elif opening is not None and fence and fence.closes(opening):
+            yield opening.tag, "".join(body)
+            opening = None
+        elif opening is not None:
+            body.append(_dedented(line, opening.indent) + "\n")
+    if opening is not None:
+        yield opening.tag, "".join(body)
 
 
-def _fence(line: str) -> tuple[str, str] | None:
-    """A line's fence mark (three or more backticks or tildes) and tag, if it is a fence."""
-    line = line.strip()
-    if not line.startswith(("```", "~~~")):
+def _fence(line: str) -> _Fence | None:
+    """A line's fence (three or more backticks or tildes, perhaps a tag), if it is one."""
+    text = line.strip()
+    if not text.startswith(("```", "~~~")):
         return None
-    rest = line.lstrip(line[0])
+    rest = text.lstrip(text[0])
     if "`" in rest:
         return None
     words = rest.split(maxsplit=1)
-    return line[: len(line) - len(rest)], words[0].lower() if words else ""
+    indent = len(line) - len(line.lstrip())
+    return _Fence(indent, text[: len(text) - len(rest)], words[0] if words else "")
+
+
+def _dedented(line: str, indent: int) -> str:
+    """The line without its first ``indent`` columns, as far as they are blank."""
+    return line[:indent].lstrip(" \t") + line[indent:]
 
 
 def compiles(code: str) -> str | None:
     """None if the code compiles, else the compiler's message with the line."""
+    if _longest_dotted_name(code) > _LONGEST_DOTTED_NAME:
+        return f"SyntaxError: a dotted name has more than {_LONGEST_DOTTED_NAME} parts"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -206,3 +246,16 @@ def compiles(code: str) -> str | None:
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return None
+
+
+def _longest_dotted_name(code: str) -> int:
+    """The most names in a row with nothing but dots between them.
+
+    CPython's parser copies an imported name once for each of its parts: ``import a.a.a`` with
+    100,000 of them would hold this process, and every thread of it, for half a minute.
+    """
+    longest = run = 0
+    for part in code.split("."):
+        run = run + 1 if part.strip(_BETWEEN_NAMES).isidentifier() else 1
+        longest = max(longest, run)
+    return longest

@@ -15,6 +15,8 @@ from wmrl_envs.errors import TaskFormatError
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Features", "build_card", "build_overview", "compress", "read_features"]
+
 _MIXED_SCALE: Final = 20.0
 _SHORTEST_RUN: Final = 4
 _SAMPLE_LINES: Final = 4

@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.spec import load_spec
 from wmrl_envs.autoresearch.table import read_table
 from wmrl_envs.autoresearch.toml import read_toml
 
+__all__ = ["MANIFEST", "VERSION", "digest", "is_complete", "is_intact", "lay_out", "sha256"]
+
 VERSION: Final = 1
 """Changes when the layout does: a cached folder of another version is never used."""
 
@@ -52,7 +54,7 @@ def is_complete(folder: Path) -> bool:
 
 def is_intact(folder: Path) -> bool:
     """True if every file of the manifest is there with its SHA-256."""
-    return _matches(folder, lambda path, entry: _sha256(path) == entry["sha256"])
+    return _matches(folder, lambda path, entry: sha256(path) == entry["sha256"])
 
 
 def _matches(folder: Path, test: Any) -> bool:
@@ -98,11 +100,12 @@ def _measure(folder: Path) -> dict[str, dict[str, Any]]:
     return {
         path.relative_to(folder).as_posix(): {
             "bytes": path.stat().st_size,
-            "sha256": _sha256(path),
+            "sha256": sha256(path),
         }
         for path in files
     }
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

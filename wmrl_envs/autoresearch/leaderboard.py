@@ -9,6 +9,8 @@ from pathlib import Path
 from wmrl_envs.autoresearch.table import TableError, parse_number, read_table, shorten
 from wmrl_envs.errors import TaskFormatError
 
+__all__ = ["Leaderboard", "is_constant", "load_leaderboard", "mean_position"]
+
 
 @dataclass(frozen=True)
 class Leaderboard:
@@ -35,7 +37,7 @@ class Leaderboard:
                 f"a leaderboard needs two different scores, got {len(self.scores)} equal ones"
             )
         if not all(map(math.isfinite, self.scores)):
-            raise ValueError("a leaderboard's scores must be finite")
+            raise ValueError(f"scores must be finite, got {self.scores}")
         if list(self.scores) != sorted(self.scores, reverse=self.higher_is_better):
             raise ValueError(
                 f"scores must be ordered best first for higher_is_better={self.higher_is_better}, "

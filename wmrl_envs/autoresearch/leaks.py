@@ -1,15 +1,16 @@
 """Does a task's public folder tell the answers? A scan for the usual ways in which it does."""
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from wmrl_envs.autoresearch.layout import sha256
 from wmrl_envs.autoresearch.table import Table, canonical, parse_number, read_table
 from wmrl_envs.autoresearch.task import Task
+
+__all__ = ["find_leaks", "neighbour_surprise"]
 
 _SURPRISING: Final = 5.0
 _DUPLICATES: Final = 0.05
@@ -36,19 +37,15 @@ def find_leaks(task: Task) -> tuple[str, ...]:
 
 
 def _private_files(task: Task) -> Iterator[str]:
-    secrets = {_sha256(path) for path in (task.folder / "private").rglob("*") if path.is_file()}
+    secrets = {sha256(path) for path in (task.folder / "private").rglob("*") if path.is_file()}
     root = task.public_dir.resolve()
     for path in sorted(task.public_dir.rglob("*")):
         if not path.resolve().is_relative_to(root):
             yield f"{path.name} in public/ leads out of the folder"
         elif path.name.lower().startswith(_PRIVATE_NAMES):
             yield f"{path.name} in public/ is named like a private file"
-        elif path.is_file() and _sha256(path) in secrets:
+        elif path.is_file() and sha256(path) in secrets:
             yield f"{path.name} in public/ is a copy of a private file"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _telling_columns(task: Task, answers: Table, file: str) -> Iterator[str]:

@@ -10,6 +10,27 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+__all__ = [
+    "METRICS",
+    "Columns",
+    "Metric",
+    "PredictionKind",
+    "accuracy",
+    "auc",
+    "avg_precision",
+    "get_metric",
+    "logloss",
+    "macro_f1",
+    "mae",
+    "map3",
+    "mcc",
+    "mcrmse",
+    "mlogloss",
+    "qwk",
+    "rmse",
+    "rmsle",
+]
+
 PredictionKind = Literal["label", "probability", "value"]
 Columns = Literal["target", "class"]
 

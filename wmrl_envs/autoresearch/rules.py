@@ -88,7 +88,7 @@ class Rules:
         if self.reward == "ladder":
             return float(ladder_reward(grade))
         if self.reward == "position":
-            return float(grade.position or 0.0)
+            return 0.0 if grade.position is None else float(grade.position)
         return None if grade.score is None else float(grade.score)
 
     def choose_task(self, seed: int, name: str | None = None) -> Task:

@@ -10,6 +10,8 @@ from wmrl_envs.autoresearch.table import canonical
 from wmrl_envs.autoresearch.toml import read_toml
 from wmrl_envs.errors import TaskFormatError
 
+__all__ = ["CATEGORIES", "MODALITIES", "SPLITS", "TaskSpec", "load_spec"]
+
 SPLITS: Final = ("train", "test", "none")
 MODALITIES: Final = ("tabular", "text", "image")
 CATEGORIES: Final = ("binary", "multiclass", "regression", "other")

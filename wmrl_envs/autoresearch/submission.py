@@ -15,6 +15,8 @@ from wmrl_envs.autoresearch.table import (
     shorten,
 )
 
+__all__ = ["read_predictions"]
+
 _BASE_BYTES: Final = 1 << 20
 _BYTES_PER_CELL: Final = 64
 _ROUNDING: Final = 1e-6

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+__all__ = ["Table", "TableError", "canonical", "parse_number", "read_table", "shorten"]
+
 _SHOWN = 40
 
 

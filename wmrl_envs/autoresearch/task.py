@@ -13,6 +13,8 @@ from wmrl_envs.autoresearch.metrics import get_metric
 from wmrl_envs.autoresearch.spec import TaskSpec, load_spec
 from wmrl_envs.errors import TaskFormatError
 
+__all__ = ["Task"]
+
 
 class Task:
     """One machine-learning task: public data, a submission contract, and a grader.

@@ -11,6 +11,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+__all__ = ["read_toml"]
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Parses a TOML file.

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+__all__ = ["REPEAT_STRIDE", "AnchorDraw", "exact_block", "group_id", "splitmix64"]
+
 REPEAT_STRIDE = 2**32
 """Distance between the group ids of one seed's successive unseeded episodes."""
 
 _LONGEST_EXACT_BLOCK = 100
+_LONGEST_BLOCK = 10_000
 _ID_MASK = 2**63 - 1
 
 
@@ -34,7 +37,9 @@ def group_id(base: int, repeat: int = 0) -> int:
 
 
 def exact_block(fraction: float) -> int:
-    """The shortest block of ids that holds a whole number of anchors, ceil(1/fraction) if over 100.
+    """The shortest block of ids that holds a whole number of anchors.
+
+    Where that is over 100, ceil(1/fraction) up to 10,000: the budget is exact over the blocks then.
 
     Example:
         >>> exact_block(0.1), exact_block(0.15), exact_block(1.0)
@@ -43,7 +48,7 @@ def exact_block(fraction: float) -> int:
     for length in range(1, _LONGEST_EXACT_BLOCK + 1):
         if math.isclose(fraction * length, round(fraction * length), abs_tol=1e-9):
             return length
-    return math.ceil(1 / fraction)
+    return math.ceil(min(1 / fraction, _LONGEST_BLOCK))
 
 
 def splitmix64(values: np.ndarray) -> np.ndarray:
@@ -83,19 +88,22 @@ class AnchorDraw:
     block: int | None = None
 
     def __post_init__(self) -> None:
-        """Checks the arguments and settles the block."""
-        if isinstance(self.fraction, bool) or not isinstance(self.fraction, (int, float)):
+        """Checks the arguments, makes them Python numbers and settles the block."""
+        numbers = (int, float, np.integer, np.floating)
+        if isinstance(self.fraction, bool) or not isinstance(self.fraction, numbers):
             raise TypeError(f"fraction must be a number in [0, 1], got {self.fraction!r}")
         if not 0 <= self.fraction <= 1:
             raise ValueError(f"fraction must lie in [0, 1], got {self.fraction!r}")
         if not isinstance(self.seed, (int, np.integer)):
             raise TypeError(f"seed must be an integer, got {self.seed!r}")
-        if self.block is None:
-            object.__setattr__(self, "block", exact_block(self.fraction))
-        elif not isinstance(self.block, (int, np.integer)):
+        if not isinstance(self.block, (int, np.integer)) and self.block is not None:
             raise TypeError(f"block must be an integer of at least 1, got {self.block!r}")
-        elif self.block < 1:
+        if self.block is not None and self.block < 1:
             raise ValueError(f"block must be at least 1, got {self.block!r}")
+        object.__setattr__(self, "fraction", float(self.fraction))
+        object.__setattr__(self, "seed", int(self.seed))
+        block = exact_block(self.fraction) if self.block is None else int(self.block)
+        object.__setattr__(self, "block", block)
 
     def __call__(self, groups: np.ndarray) -> np.ndarray:
         """Tells which groups are anchors.

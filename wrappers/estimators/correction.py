@@ -14,9 +14,11 @@ from wmrl_envs.wrappers.estimators.debias import (
 )
 from wmrl_envs.wrappers.estimators.denoise import ReferenceWeighter, WithinGroupMoments
 from wmrl_envs.wrappers.estimators.fitted import Corrected, FittedCorrection
+from wmrl_envs.wrappers.estimators.pairs import Pairs, usable_pairs
+
+__all__ = ["Correction", "Method"]
 
 Method = Literal["rectified", "paper", "reference"]
-Pairs = tuple[np.ndarray, np.ndarray]
 
 _LONE_GROUP = 8
 
@@ -267,19 +269,3 @@ class Correction:
             "moments": self._moments,
             "reference": self._reference,
         }
-
-
-def usable_pairs(pairs: Pairs) -> Pairs:
-    """The rows (n,) of (predicted, measured) that have both, as float64.
-
-    Raises:
-        ValueError: The two sides differ in shape.
-    """
-    predicted, measured = (np.asarray(side, np.float64).ravel() for side in pairs)
-    if predicted.shape != measured.shape:
-        raise ValueError(
-            f"predicted and measured must have one shape, got {predicted.shape} and "
-            f"{measured.shape}"
-        )
-    kept = np.isfinite(predicted) & np.isfinite(measured)
-    return predicted[kept], measured[kept]

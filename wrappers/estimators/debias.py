@@ -9,6 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from wmrl_envs.wrappers.estimators.isotonic import MonotoneMap, isotonic_knots
+from wmrl_envs.wrappers.estimators.pairs import PairBuffer, usable_pairs
+
+__all__ = ["BinnedDebiaser", "Debiaser", "IdentityDebiaser", "IsotonicDebiaser", "State"]
 
 State = dict[str, Any]
 
@@ -57,9 +60,9 @@ class IdentityDebiaser:
 
     def add(self, predicted: np.ndarray, measured: np.ndarray) -> None:
         """Counts the pairs and their mean; the map stays."""
-        kept = np.isfinite(predicted) & np.isfinite(measured)
-        self._sum += float(measured[kept].sum())
-        self._pairs += int(kept.sum())
+        _, known = usable_pairs((predicted, measured))
+        self._sum += float(known.sum())
+        self._pairs += known.size
 
     @property
     def effective_pairs(self) -> float:
@@ -78,35 +81,6 @@ class IdentityDebiaser:
     def load_state_dict(self, state: State) -> None:
         """Restores the counts."""
         self._sum, self._pairs = float(state["sum"]), int(state["pairs"])
-
-
-class PairBuffer:
-    """The newest pairs in order of time, at most ``capacity``."""
-
-    def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, got {capacity!r}")
-        self.capacity = capacity
-        self.predicted = self.measured = np.empty(0)
-
-    def __len__(self) -> int:
-        return self.predicted.size
-
-    def add(self, predicted: np.ndarray, measured: np.ndarray) -> int:
-        """Appends the pairs without a NaN; returns how many those were."""
-        kept = np.isfinite(predicted) & np.isfinite(measured)
-        self.predicted = np.r_[self.predicted, predicted[kept]][-self.capacity :]
-        self.measured = np.r_[self.measured, measured[kept]][-self.capacity :]
-        return int(kept.sum())
-
-    def state_dict(self) -> State:
-        """The pairs."""
-        return {"predicted": self.predicted.copy(), "measured": self.measured.copy()}
-
-    def load_state_dict(self, state: State) -> None:
-        """Restores the pairs."""
-        self.predicted = np.array(state["predicted"], dtype=np.float64)[-self.capacity :]
-        self.measured = np.array(state["measured"], dtype=np.float64)[-self.capacity :]
 
 
 class IsotonicDebiaser:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["ReferenceWeighter", "WithinGroupMoments"]
+
 _TINY = 1e-12
 
 

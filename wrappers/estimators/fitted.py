@@ -7,6 +7,8 @@ import numpy as np
 
 from wmrl_envs.wrappers.estimators.isotonic import MonotoneMap
 
+__all__ = ["Corrected", "FittedCorrection"]
+
 
 class Corrected(NamedTuple):
     """What the correction says of a batch of N episodes; all (N,) float64.

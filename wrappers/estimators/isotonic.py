@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+__all__ = ["MonotoneMap", "average_ties", "isotonic_knots"]
+
 
 def _empty() -> np.ndarray:
     return np.empty(0)

@@ -9,6 +9,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.outcomes import Outcome
 
+__all__ = [
+    "REWARD_PATH_KEYS",
+    "EpisodeClock",
+    "Phase",
+    "apply_outcomes",
+    "own_infos",
+    "places",
+    "read_row",
+    "reset_mask",
+    "write_rows",
+]
+
 REWARD_PATH_KEYS = (
     keys.GROUP,
     keys.ANCHOR,
@@ -73,9 +85,17 @@ def places(mask: np.ndarray) -> list[int]:
 
 
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
-    """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all."""
+    """Which sub-environments ``options["reset_mask"]`` resets: (N,) bool, by default all.
+
+    Raises:
+        ValueError: The mask has another shape.
+    """
     mask = (options or {}).get("reset_mask")
-    return np.ones(num_envs, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+    if mask is None:
+        return np.ones(num_envs, dtype=bool)
+    if np.shape(mask) != (num_envs,):
+        raise ValueError(f"options['reset_mask'] must have shape ({num_envs},), got {mask!r}")
+    return np.array(mask, dtype=bool)
 
 
 def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:

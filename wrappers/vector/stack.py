@@ -8,6 +8,8 @@ from wmrl_envs.wrappers import anchor_sampling
 from wmrl_envs.wrappers.stack import find_wrapper, layers
 from wmrl_envs.wrappers.vector.anchor_sampling import AnchorSamplingWrapper
 
+__all__ = ["find_sampler", "samples_anchors"]
+
 
 def find_sampler(env: Any) -> Any:
     """The anchor sampling beneath: the vector wrapper, or the first sub-environment's own.

@@ -1,7 +1,7 @@
 """World-model rewards for vector environments: one batched prediction a step."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.core import ActType, ObsType
@@ -30,7 +30,7 @@ from wmrl_envs.wrappers.vector.rows import (
     reset_mask,
 )
 from wmrl_envs.wrappers.vector.stack import samples_anchors
-from wmrl_envs.wrappers.world_model_reward import check_frames
+from wmrl_envs.wrappers.world_model_reward import check_frames, fitting
 from wmrl_envs.wrappers.world_models.base import Prediction
 
 __all__ = ["WorldModelRewardWrapper"]
@@ -140,7 +140,11 @@ class WorldModelRewardWrapper(
         apply_outcomes(self, last, rewards, outcomes)
         self._autoreset |= phase.started
         self._begin(places(phase.started), obs, infos)
-        self._imagined = {i: p.feedback for i, p in predictions.items() if p.feedback}
+        self._imagined = {
+            i: fitting(prediction.feedback, cast("Any", self.single_observation_space)["feedback"])
+            for i, prediction in predictions.items()
+            if prediction.feedback
+        }
         return _with_feedback(obs, self._imagined), rewards, terminations, truncations, infos
 
     def _begin(self, indices: list[int], obs: ObsType, infos: dict[str, Any]) -> None:

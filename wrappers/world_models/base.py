@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+__all__ = ["Episode", "Prediction", "WorldModel"]
+
 
 @dataclass(frozen=True)
 class Episode:

@@ -1,8 +1,24 @@
 """Any function of episodes as a world model."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
+
+__all__ = ["CallableWorldModel"]
+
+
+def listed(answers: Iterable[Any]) -> list[Any]:
+    """A world model's answers as a list.
+
+    Raises:
+        TypeError: They have no order of their own: a mapping (whose keys would be taken for
+            predictions) or a set; or they are not iterable.
+    """
+    if isinstance(answers, Mapping | AbstractSet):
+        raise TypeError(f"predictions must come in the order of the episodes, got {answers!r:.80}")
+    return list(answers)
 
 
 class CallableWorldModel:
@@ -30,5 +46,5 @@ class CallableWorldModel:
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:
         """Returns one prediction an episode, in the same order."""
-        answers = self._function(episodes)
+        answers = listed(self._function(episodes))
         return [a if isinstance(a, Prediction) else Prediction(a) for a in answers]

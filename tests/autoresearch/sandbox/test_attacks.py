@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from testing_processes import processes_named
 
 from wmrl_envs.autoresearch.sandbox import Execution, Job, Limits, Sandbox
 
@@ -356,19 +357,6 @@ time.sleep(0.2)
     )
     assert execution.status == ("timeout" if ending else "ok")
     assert not processes_named(name)
-
-
-def processes_named(name: str) -> list[int]:
-    """Live processes of the host with this command name."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            head, tail = path.read_text().rsplit(")", 1)
-        except OSError:
-            continue
-        if head.endswith(f"({name}") and tail.split()[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
 
 
 def test_ignored_signals_do_not_buy_time(attacker: Attacker) -> None:

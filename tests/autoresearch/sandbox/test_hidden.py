@@ -134,6 +134,22 @@ def test_the_trainers_own_folders_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     assert not any(project.startswith(path + "/") for path in system_paths())
 
 
+def test_copies_for_another_visible_python_are_hidden_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "lib" / "python3.99" / "dist-packages" / "an_installed_package"
+    (below / "data").mkdir(parents=True)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    assert str(tmp_path / "lib") in system_paths()
+    assert resolve_hidden(["an_installed_package:data"]) == [str(below / "data")]
+
+
+def test_a_project_in_usr_is_not_shown() -> None:
+    shown = system_paths()
+    for project in ("/usr/src/app", "/usr/local/src/app", "/usr/app"):
+        assert not any(f"{project}/".startswith(f"{path}/") for path in shown)
+
+
 @pytest.mark.parametrize("entry", ["relative/path", "not a package:x", ""])
 def test_a_malformed_hidden_entry_is_named(entry: str) -> None:
     with pytest.raises(ValueError, match="hidden must hold"):

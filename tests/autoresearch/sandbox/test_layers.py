@@ -1,11 +1,13 @@
 """The layers are there, and each holds its part with the others off."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from wmrl_envs.autoresearch.sandbox import Execution, Job, Limits, Sandbox, paths
+from wmrl_envs.autoresearch.sandbox import sandbox as sandbox_module
 from wmrl_envs.autoresearch.sandbox.client import ForkServer, land, launch
 from wmrl_envs.errors import SandboxUnavailable
 
@@ -49,9 +51,7 @@ def only(*layers: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("run_with", [layers], indirect=True, ids=["+".join(layers)])
 
 
-_READ_HOST = (
-    "print(open('/etc/hostname').read() if 0 else __import__('os').path.exists('/etc/shadow'))"
-)
+_READ_HOST = "import os; print(os.path.exists('/etc/shadow'))"
 _INET = "import socket; socket.socket(); print('had')"
 _UNSHARE = (
     "import ctypes; print('had' if ctypes.CDLL(None).unshare(0x10000000) == 0 else 'refused')"
@@ -100,9 +100,7 @@ def test_the_quota_alone_bounds_the_disk(run_with: Run) -> None:
     assert "No space left" in run_with(code).stderr
 
 
-def test_a_level_that_is_refused_says_which_primitive_why_and_what_helps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_level_that_is_refused_says_which_primitive_why_and_what_helps() -> None:
     """Inside a job no further namespace can be had, so a sandbox there must say so."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(paths.__file__)))
     with Sandbox(preload=(), hidden=()) as outer:
@@ -128,6 +126,15 @@ def test_sandbox_unavailable_names_the_refused_levels(monkeypatch: pytest.Monkey
         Sandbox().run("pass")
 
 
-def test_unsafe_needs_an_explicit_word_and_warns() -> None:
+def test_unsafe_needs_an_explicit_word() -> None:
     with pytest.raises(ValueError, match="allow_unsafe"):
         Sandbox(min_level="unsafe")
+
+
+def test_resource_limits_alone_come_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_module, "levels_down_to", lambda *_: ["unsafe"])
+    with Sandbox(preload=(), min_level="unsafe", allow_unsafe=True) as sandbox:
+        with pytest.warns(UserWarning, match="resource limits alone"):
+            # Root's Python may lie where the user that its jobs run as cannot read.
+            with contextlib.suppress(SandboxUnavailable):
+                sandbox.report()

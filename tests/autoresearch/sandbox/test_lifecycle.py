@@ -8,17 +8,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
+from testing_processes import descendants, processes_named
 
 from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
 from wmrl_envs.errors import SandboxError
 
 _TRAINER = """
-import sys, threading
+import signal
 from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 sandbox = Sandbox(preload=())
 code = '''{code}'''
 print(sandbox.report().server_pid, flush=True)
@@ -44,35 +45,6 @@ def _endless(name: str) -> str:
         f"ctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)\n"
         "time.sleep(300)\n"
     )
-
-
-def _descendants(root: int) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found, waiting = set(), [root]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found.update(below)
-        waiting += below
-    return found
-
-
-def _named(name: str) -> set[int]:
-    """Live processes with this command name."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            head, tail = path.read_text().rsplit(")", 1)
-        except OSError:
-            continue
-        if head.endswith(f"({name}") and tail.split()[0] != "Z":
-            found.add(int(path.parent.name))
-    return found
 
 
 def _until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
@@ -107,12 +79,12 @@ def trainer() -> Iterator[tuple[subprocess.Popen[str], int, str]]:
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     server = int(process.stdout.readline())
-    _until(lambda: len(_named(name)) >= 6)
+    _until(lambda: len(processes_named(name)) >= 6)
     yield process, server, name
     process.kill()
     process.wait()
     process.stdout.close()
-    _until(lambda: not _named(name))
+    _until(lambda: not processes_named(name))
     assert _ended({server})
 
 
@@ -121,9 +93,9 @@ def test_a_kill_at_any_place_leaves_no_process(
     trainer: tuple[subprocess.Popen[str], int, str], victim: str
 ) -> None:
     process, server, name = trainer
-    jobs = _named(name)
-    supervisors = _descendants(server) - jobs
-    others = _descendants(process.pid) if victim == "trainer" else jobs
+    jobs = processes_named(name)
+    supervisors = descendants(server) - jobs
+    others = descendants(process.pid) if victim == "trainer" else jobs
     victims = {"trainer": {process.pid}, "server": {server}, "supervisors": supervisors}[victim]
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
@@ -143,23 +115,24 @@ def test_fifty_kills_at_random_moments_leave_no_process() -> None:
             assert process.stdout is not None
             server = int(process.stdout.readline())
             threading.Event().wait(random.uniform(0, 0.15))
-            everyone = _descendants(process.pid)
-            victim = random.choice(sorted({process.pid, server, *(everyone - _named(name))}))
+            everyone = descendants(process.pid)
+            trusted = {process.pid, server, *(everyone - processes_named(name))}
+            victim = random.choice(sorted(trusted))
             try:
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 pass
             process.kill()
         assert _ended(everyone | {server})
-        _until(lambda name=name: not _named(name))  # type: ignore[misc]
+        _until(lambda name=name: not processes_named(name))  # type: ignore[misc]
 
 
 def test_an_interrupt_ends_the_trainer_and_all_its_jobs(
     trainer: tuple[subprocess.Popen[str], int, str],
 ) -> None:
     process, _, name = trainer
-    everyone = _descendants(process.pid)
-    assert _named(name) <= everyone
+    everyone = descendants(process.pid)
+    assert processes_named(name) <= everyone
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
     assert process.stdout is not None
@@ -217,7 +190,7 @@ def test_jobs_in_flight_when_the_server_dies_are_faults_of_the_harness() -> None
         server = sandbox.report().server_pid
 
         def kill_once_running() -> None:
-            _until(lambda: bool(_named(name)))
+            _until(lambda: bool(processes_named(name)))
             os.kill(server, signal.SIGKILL)
 
         killer = threading.Thread(target=kill_once_running)
@@ -249,9 +222,9 @@ def test_closing_is_final_and_may_be_repeated() -> None:
 
 
 def test_a_sandbox_that_is_never_used_starts_nothing() -> None:
-    before = _descendants(os.getpid())
+    before = descendants(os.getpid())
     Sandbox().close()
-    assert _descendants(os.getpid()) == before
+    assert descendants(os.getpid()) == before
 
 
 def test_a_forgotten_sandbox_ends_its_server() -> None:
@@ -266,13 +239,13 @@ def test_an_iteration_that_is_left_ends_its_jobs(sandbox: Sandbox) -> None:
     jobs = [Job("print(1)"), *(Job(_endless(name), limits=Limits(wall_s=300)) for _ in range(2))]
     results = sandbox.run_many(jobs)
     assert next(results).stdout == "1\n"
-    _until(lambda: bool(_named(name)))
-    running = _named(name)
+    _until(lambda: bool(processes_named(name)))
+    running = processes_named(name)
     results.close()  # type: ignore[attr-defined]
     assert _ended(running)
 
 
-def test_a_module_that_cannot_be_preloaded_is_named() -> None:
+def test_a_module_that_cannot_be_preloaded_isprocesses_named() -> None:
     with pytest.raises(SandboxError, match="no_such_module"):
         Sandbox(preload=("no_such_module",)).run("pass")
 
@@ -303,4 +276,4 @@ def test_jobs_in_a_row_leak_neither_descriptors_nor_processes(sandbox: Sandbox, 
     executions = sandbox.run_many(Job("open('submission.csv', 'w')") for _ in range(count))
     assert all(execution.status == "ok" for execution in executions)
     assert (_open_files(os.getpid()), _open_files(server)) == before
-    _until(lambda: not _descendants(server))
+    _until(lambda: not descendants(server))

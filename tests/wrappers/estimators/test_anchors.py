@@ -89,6 +89,16 @@ def test_group_ids_of_different_seeds_and_repeats_differ() -> None:
     assert group_id(5, 2) - group_id(5, 1) == REPEAT_STRIDE
 
 
+def test_numpys_numbers_draw_like_pythons() -> None:
+    drawn = AnchorDraw(np.float32(0.5), np.int64(-4), np.int32(8))(np.arange(64))
+    np.testing.assert_array_equal(drawn, AnchorDraw(0.5, -4, 8)(np.arange(64)))
+
+
+def test_the_rarest_anchors_need_no_long_block_to_keep_the_budget() -> None:
+    assert exact_block(1e-8) == exact_block(1e-6) == 10_000
+    assert AnchorDraw(0.001, block=10)(np.arange(50_000)).sum() == 50
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -15,7 +15,7 @@ from wmrl_envs.wrappers.estimators.debias import (
 from wmrl_envs.wrappers.estimators.isotonic import isotonic_knots
 
 GRID = np.linspace(-0.5, 1.5, 201)
-scores = st.floats(-2, 3).map(lambda value: round(value, 2))
+predicted = st.floats(-2, 3).map(lambda value: round(value, 2))
 sizes = st.integers(1, 60)
 
 
@@ -56,7 +56,7 @@ def test_forgetting_is_scikit_learns_fit_with_halving_weights(
     np.testing.assert_allclose(debiaser.map(GRID), theirs.predict(GRID), atol=1e-9)
 
 
-@given(arrays(float, sizes, elements=scores), st.integers(0, 10**6), st.sampled_from([0, 4, 32]))
+@given(arrays(float, sizes, elements=predicted), st.integers(0, 10**6), st.sampled_from([0, 4, 32]))
 def test_every_map_is_monotone(x: np.ndarray, seed: int, prior_pairs: int) -> None:
     debiaser = IsotonicDebiaser(prior_pairs=prior_pairs)
     debiaser.add(x, np.random.default_rng(seed).normal(size=x.size))

@@ -24,7 +24,7 @@ def filled(number: int = 200, noise: float = 0.1, **arguments: float) -> WithinG
     return moments
 
 
-def test_the_slope_is_the_within_group_regression_of_truth_on_score() -> None:
+def test_the_slope_is_the_within_group_regression_of_measured_on_mapped_rewards() -> None:
     r, f = map(np.stack, zip(*groups(0, 50), strict=True))
     moments = WithinGroupMoments(half_life=1e12, prior_df=0)
     for one in zip(r, f, strict=True):
@@ -108,7 +108,7 @@ def test_constant_groups_alone_leave_weight_one() -> None:
     assert moments.anchor_weight() == 1.0
 
 
-def test_constant_scores_carry_no_information() -> None:
+def test_constant_predictions_carry_no_information() -> None:
     moments = WithinGroupMoments()
     moments.add(np.linspace(0, 1, 8), np.full(8, 0.5))
     assert moments.slope == 0.0

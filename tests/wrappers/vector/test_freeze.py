@@ -58,15 +58,11 @@ def test_every_episode_is_the_one_played_alone_and_then_stands_still(
             actions = [env.action_space.sample() for _ in range(7)]
             steps = [env.step(action) for action in actions]
             for i, seed in enumerate(seeds):
-                expected = alone(seed, observation, [at_action(a, i) for a in actions])
+                expected = alone(seed, observation, [at(a, i) for a in actions])
                 check_sub_environment(steps, i, expected)
         assert all(step[4] == {} for step in steps[4:])
     finally:
         env.close()
-
-
-def at_action(actions: Any, index: int) -> Any:
-    return actions[index]
 
 
 def check_sub_environment(steps: list[Any], index: int, expected: list[Any]) -> None:

@@ -12,6 +12,7 @@ from testing_env import OBSERVATIONS, GenericTestEnv, LengthWorldModel
 from wmrl_envs import wrappers as single
 from wmrl_envs.wrappers import vector
 from wmrl_envs.wrappers.estimators import Correction
+from wmrl_envs.wrappers.world_models import Prediction
 
 MODES = list(AutoresetMode)
 SIZES = [1, 2, 5]
@@ -157,6 +158,16 @@ def test_one_batched_prediction_a_step() -> None:
     assert model.calls == [6]
 
 
+def test_imagined_feedback_stays_inside_the_observation_space() -> None:
+    answer = Prediction(0.5, "x" * 500 + "the end")
+    plain = envs(lambda e: e, 2, AutoresetMode.DISABLED, observation="text", max_length=5)
+    env = vector.WorldModelRewardWrapper(plain, lambda episodes: [answer] * len(episodes))
+    env.reset(seed=[2, 2])
+    seen = env.step(("x", "x"))[0]
+    assert env.observation_space.contains(seen)
+    assert all(text.endswith("the end") for text in seen["feedback"])
+
+
 def test_frames_equal_those_of_single_wrappers() -> None:
     models = LengthWorldModel(), LengthWorldModel()
     for env in (
@@ -218,6 +229,23 @@ def test_groups_can_be_named_one_by_one() -> None:
         env.reset(options={"group": [1, 2]})
     with pytest.raises(ValueError, match="seed must hold 3 seeds, got 2"):
         env.reset(seed=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"seed": 1.5}, TypeError, "seed must be an int, 3 ints or None, got 1.5"),
+        ({"seed": "abc"}, TypeError, "seed must be an int, 3 ints or None, got 'abc'"),
+        ({"seed": [1.5, 2, 3]}, TypeError, "seed must hold ints or None"),
+        ({"options": {"group": 3.0}}, TypeError, "group.* must be an integer, got 3.0"),
+        ({"options": {"group": {1, 2, 3}}}, TypeError, "group.* must be an integer"),
+        ({"options": {"reset_mask": np.ones(2, bool)}}, ValueError, "must have shape .3,."),
+    ],
+)
+def test_a_bad_reset_is_refused_by_name(arguments: dict, error: type, message: str) -> None:
+    env = vector.AnchorSamplingWrapper(envs(lambda e: e, 3, AutoresetMode.DISABLED), 0.5)
+    with pytest.raises(error, match=message):
+        env.reset(**arguments)
 
 
 def test_unseeded_sub_environments_do_not_share_a_group() -> None:

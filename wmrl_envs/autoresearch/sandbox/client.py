@@ -14,6 +14,8 @@ from wmrl_envs.autoresearch.sandbox.jobs import ENTRY, STATUSES, Execution, Job,
 from wmrl_envs.autoresearch.sandbox.paths import server_folder
 from wmrl_envs.errors import SandboxError, SandboxUnavailable
 
+__all__ = ["Flight", "ForkServer", "decode", "encode", "land", "launch"]
+
 _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from forkserver.main import main; "
     "sys.path.remove(sys.argv[1]); main()"

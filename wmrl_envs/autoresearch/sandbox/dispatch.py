@@ -9,6 +9,8 @@ from wmrl_envs.autoresearch.sandbox.client import Flight
 from wmrl_envs.autoresearch.sandbox.jobs import Execution, Job
 from wmrl_envs.errors import SandboxError
 
+__all__ = ["Dispatcher", "Result"]
+
 Result: TypeAlias = Execution | SandboxError
 _LOOKAHEAD = 8
 

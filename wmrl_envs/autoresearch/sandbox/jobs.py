@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, get_args
 
+__all__ = ["ENTRY", "STATUSES", "Execution", "ExecutionStatus", "Job", "Limits"]
+
 ExecutionStatus: TypeAlias = Literal["ok", "error", "timeout", "cpu", "memory", "output", "killed"]
 STATUSES: tuple[str, ...] = get_args(ExecutionStatus)
 ENTRY = "solution.py"
@@ -52,7 +54,8 @@ class Limits:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and math.isfinite(value) and value > 0):
                 raise ValueError(f"{limit.name} must be positive and finite, got {value!r}")
             if limit.type is int and not isinstance(value, int):
                 raise ValueError(f"{limit.name} must be an int, got {value!r}")
@@ -72,6 +75,7 @@ class Job:
         artifact: Name of the file in ``/job`` that is read when the job has ended.
 
     Raises:
+        TypeError: ``code`` is no string.
         ValueError: A file name, a place or the artifact's name is not of the form above.
     """
 

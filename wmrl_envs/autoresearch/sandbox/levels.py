@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import Final, Literal, TypeAlias
 
+__all__ = ["LEVELS", "Level", "layer_names", "levels_down_to"]
+
 Level: TypeAlias = Literal["namespaces", "landlock", "unsafe"]
 
 LEVELS: Final[dict[Level, tuple[str, ...]]] = {

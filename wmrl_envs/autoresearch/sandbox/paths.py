@@ -7,6 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+__all__ = [
+    "DEFAULT_HIDDEN",
+    "import_path",
+    "resolve_hidden",
+    "server_environment",
+    "server_folder",
+    "system_paths",
+]
+
 DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
     "wmrl_envs:",
     "sklearn:datasets/data",
@@ -17,8 +26,11 @@ DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
 )
 """Labels that lie about on a machine: this package's tasks, and data sets that packages bundle."""
 
+# Not all of /usr: people keep their projects, and so answers, in places such as /usr/src/app.
 _SYSTEM = (
-    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives",
+    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share",
+    "/usr/include", "/usr/local/bin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/share",
+    "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives",
     "/etc/localtime", "/etc/fonts", "/sys/devices/system/cpu",
 )  # fmt: skip
 _PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "share", "pyvenv.cfg")
@@ -71,7 +83,8 @@ def resolve_hidden(entries: Iterable[str]) -> list[str]:
 
     Args:
         entries: Absolute or ``~`` paths, or ``"package:relative/path"``, which means that path in
-            every installed copy of the package on ``sys.path``.
+            every copy of the package on ``sys.path`` or in another Python that a job can see (the
+            one beneath a virtual environment, or the system's).
 
     Raises:
         ValueError: An entry is neither.
@@ -91,11 +104,23 @@ def resolve_hidden(entries: Iterable[str]) -> list[str]:
 
 
 def _copies(package: str) -> set[str]:
-    copies = {os.path.join(entry, package) for entry in import_path() if _is_site(entry)}
+    sites = {entry for entry in import_path() if _is_site(entry)} | _visible_sites()
+    copies = {os.path.join(site, package) for site in sites}
     spec = importlib.util.find_spec(package)
     if spec is not None:
         copies |= set(spec.submodule_search_locations or ())
     return {copy for copy in copies if os.path.isdir(copy)}
+
+
+def _visible_sites() -> set[str]:
+    """Folders of installed packages below what every job sees, whichever Python they are for."""
+    libraries = [Path(path) for path in system_paths() if os.path.basename(path).startswith("lib")]
+    return {
+        str(site)
+        for library in libraries
+        for name in _SITE_NAMES
+        for site in library.glob(f"py*/{name}")
+    }
 
 
 def server_environment(inherited: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from wmrl_envs.autoresearch.sandbox.levels import Level
 
+__all__ = ["SandboxReport"]
+
 
 @dataclass(frozen=True)
 class SandboxReport:

@@ -16,6 +16,8 @@ from wmrl_envs.autoresearch.sandbox.levels import LEVELS, Level, layer_names, le
 from wmrl_envs.autoresearch.sandbox.report import SandboxReport
 from wmrl_envs.errors import SandboxError, SandboxUnavailable
 
+__all__ = ["BACKENDS", "DEFAULT_PRELOAD", "Sandbox"]
+
 BACKENDS: Final = ("auto", "forkserver")
 _SKLEARN = (
     "compose", "decomposition", "discriminant_analysis", "dummy", "ensemble",

@@ -3,6 +3,8 @@
 import os
 import stat
 
+__all__ = ["read_artifact"]
+
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CHUNK = 1 << 20
 

@@ -10,6 +10,8 @@ from . import primitives as kernel
 from .rootfs import DEVICES, WRITABLE
 from .script import run_script
 
+__all__ = ["READY", "Confinement", "SetupError", "describe", "run_confined"]
+
 READY: Final = b"OK"
 """What the setup pipe carries once every layer is on."""
 

@@ -13,6 +13,8 @@ from typing import Final
 
 from .primitives import PrimitiveError, check, libc, no_new_privileges
 
+__all__ = ["LIST", "READ", "WRITE", "abi", "read_all_but", "restrict"]
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _REMEDY = "needs Linux 5.13 or newer with landlock in the kernel's lsm= list"
 

@@ -19,6 +19,8 @@ from . import primitives as kernel
 from .protocol import receive_descriptor, receive_message, send_message
 from .supervisor import ServerConfig, supervise
 
+__all__ = ["main"]
+
 _HARMLESS_THREADS = ("jemalloc",)
 
 

@@ -1,5 +1,7 @@
 """What is kept of a job's output: its head, for context, and its tail, where the exception is."""
 
+__all__ = ["HeadAndTail"]
+
 
 class HeadAndTail:
     r"""Keeps the first quarter and the last three quarters of ``limit`` bytes.

@@ -7,6 +7,16 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+__all__ = [
+    "HEADER_LIMIT",
+    "ProtocolError",
+    "receive_descriptor",
+    "receive_exactly",
+    "receive_message",
+    "send_descriptor",
+    "send_message",
+]
+
 _PREFIX = struct.Struct("!IQ")
 _CHUNK = 1 << 20
 HEADER_LIMIT = 64 << 20

@@ -8,6 +8,8 @@ from typing import Final
 
 from . import primitives as kernel
 
+__all__ = ["DEVICES", "INSIDE_ID", "WORK", "WRITABLE", "RootPlan", "enter", "places_to_hide"]
+
 WORK: Final = "/job"
 WRITABLE: Final = (WORK, "/tmp", "/dev/shm")
 DEVICES: Final = ("null", "zero", "full", "urandom", "random")

@@ -10,6 +10,8 @@ import traceback
 import types
 from typing import Any
 
+__all__ = ["run_script"]
+
 _STREAMS = ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr"))
 
 

@@ -12,6 +12,8 @@ from typing import Final
 
 from .primitives import MACHINE, NAMESPACES, PrimitiveError, check, libc, no_new_privileges
 
+__all__ = ["build", "install"]
+
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT_OFFSET = 0, 4, 16

@@ -21,6 +21,8 @@ from .protocol import receive_message, send_message
 from .rootfs import INSIDE_ID, WORK, RootPlan, enter
 from .watch import AbandonedError, Child, Outcome, watch
 
+__all__ = ["ServerConfig", "supervise"]
+
 _BODY_LIMIT = 4 << 30
 _NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
 

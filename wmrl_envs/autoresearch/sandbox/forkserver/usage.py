@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "tasks_of_user"]
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024

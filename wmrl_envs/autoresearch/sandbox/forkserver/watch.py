@@ -16,6 +16,8 @@ from . import usage
 from .confinement import READY, SetupError
 from .output import HeadAndTail
 
+__all__ = ["AbandonedError", "Child", "Outcome", "watch"]
+
 _CHUNK = 1 << 16
 _SETUP_TIMEOUT_S = 30.0
 _RELAXED_S, _ALERT_S = 0.25, 0.05

@@ -1,0 +1,67 @@
+"""The results of a comparison as one JSON file: numbers, command, versions, machine."""
+
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, Run
+
+_PACKAGES = ("wmrl-envs", "gymnasium", "numpy", "pandas", "scikit-learn", "torch", "transformers")
+
+
+def results_record(runs: Mapping[str, Sequence[Run]], command: Sequence[str]) -> dict[str, Any]:
+    """Everything that is needed to quote the results and to make them again.
+
+    Args:
+        runs: The runs of each arm.
+        command: The arguments after ``wmrl``.
+
+    Returns:
+        A JSON-able record: ``command``, ``date``, ``versions``, ``machine``, and for each arm its
+        ``result`` (the table's row), its settings and the final scores of each seed.
+    """
+    return {
+        "command": " ".join(("wmrl", *_without_folder(command))),
+        "date": date.today().isoformat(),
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, {sys.platform}",
+        "arms": {name: _arm(arm_runs) for name, arm_runs in runs.items()},
+    }
+
+
+def _without_folder(command: Sequence[str]) -> list[str]:
+    """The command without where its run folder was."""
+    kept = list(command)
+    if "--out" in kept:
+        at = kept.index("--out")
+        del kept[at : at + 2]
+    return kept
+
+
+def _arm(runs: Sequence[Run]) -> dict[str, Any]:
+    settings = {k: v for k, v in asdict(runs[0].config).items() if k != "seed"}
+    return {
+        "result": asdict(ArmResult.of(runs)),
+        "seeds": {str(run.config.seed): _final(run) for run in runs},
+        "settings": settings,
+    }
+
+
+def _final(run: Run) -> dict[str, Any]:
+    last = run.evaluations[-1]
+    return {
+        "executions": run.costs(last).executions,
+        "cpu_seconds": round(run.costs(last).cpu_seconds, 1),
+        **{
+            f"{split}_{field}": round(float(np.mean([e[field] for e in last[split]])), 4)
+            for split in ("train", "test")
+            for field in ("reward", "position")
+        },
+    }
