@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -160,9 +161,14 @@ def _tables(results: "list[ArmResult]") -> "tuple[Table, Table]":
     """What the arms cost and what they came to; each fits a terminal of 80 columns."""
     from wmrl_envs.benchmarks.autoresearch.summary import HEADINGS, rows
 
-    costs = Table(*HEADINGS[:-_SCORES], title="costs: executions and CPU seconds")
+    costs = Table(
+        *HEADINGS[:-_SCORES], title="costs: executions and CPU seconds", box=box.SIMPLE_HEAD
+    )
     scores = Table(
-        HEADINGS[0], *HEADINGS[-_SCORES:], title="mean ladder reward, percentile, 95 % intervals"
+        HEADINGS[0],
+        *HEADINGS[-_SCORES:],
+        title="mean ladder reward, percentile, 95 % intervals",
+        box=box.SIMPLE_HEAD,
     )
     for row in rows(results):
         costs.add_row(*row[:-_SCORES])
