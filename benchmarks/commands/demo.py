@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Demo"]
 
-_ARMS = ("anchors", "world-model", "wmrl")
+_ARMS = ("wmrl", "anchors", "world-model")
 _SCORES = 3
 """Columns of the table that hold scores; they come last."""
 _COMPARED = ("real", *_ARMS, "mixture", "rectified", "denoise", "debias")
