@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig, SandboxKind
-from wmrl_envs.benchmarks.autoresearch.records import replace_file
+from wmrl_envs.benchmarks.autoresearch.records import replace_file, write_record
 from wmrl_envs.benchmarks.commands.base import UsageError, stopped_by_signals, usage_errors
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Demo:
         jobs = comparison(base, self._arms, self._seeds, root)
         base.write(root / "config.json")
         command = {"argv": sys.argv[1:], **vars(self), "out": str(root)}
-        replace_file(root / "command.json", json.dumps(command, indent=2) + "\n")
+        write_record(root / "command.json", command)
         return jobs
 
     def _train(self, console: Console, jobs: "list[Job]", root: Path) -> None:
@@ -139,7 +139,7 @@ class Demo:
             )
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
         record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
-        replace_file(root / "results.json", json.dumps(record, indent=2) + "\n")
+        write_record(root / "results.json", record)
         console.print(_table(results))
         console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):
