@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
-from wmrl_envs.benchmarks.autoresearch.records import SettingsError, replace_file
+from wmrl_envs.benchmarks.autoresearch.records import SettingsError, write_record
 
 SandboxKind = Literal["warm", "cold"]
 
@@ -127,7 +127,7 @@ class RunConfig:
 
     def write(self, path: Path) -> None:
         """Writes the settings as JSON."""
-        replace_file(path, json.dumps(asdict(self), indent=2) + "\n")
+        write_record(path, asdict(self))
 
     def check_same(self, path: Path) -> None:
         """Checks that a folder's settings, if it has any yet, are these.

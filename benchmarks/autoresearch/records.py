@@ -69,6 +69,11 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
         file.write(_line(record))
 
 
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Writes a record as a JSON file; numbers that are not finite become null."""
+    replace_file(path, json.dumps(_finite(record), indent=2, allow_nan=False) + "\n")
+
+
 def _line(record: Mapping[str, Any]) -> str:
     return json.dumps(_finite(record), allow_nan=False) + "\n"
 

@@ -38,7 +38,7 @@ def results_record(runs: Mapping[str, Sequence[Run]], command: Sequence[str]) ->
 
 def _without_folder(command: Sequence[str]) -> list[str]:
     """The command without where its run folder was."""
-    kept = list(command)
+    kept = [word for word in command if not word.startswith("--out=")]
     if "--out" in kept:
         at = kept.index("--out")
         del kept[at : at + 2]
@@ -60,8 +60,13 @@ def _final(run: Run) -> dict[str, Any]:
         "executions": run.costs(last).executions,
         "cpu_seconds": round(run.costs(last).cpu_seconds, 1),
         **{
-            f"{split}_{field}": round(float(np.mean([e[field] for e in last[split]])), 4)
+            f"{split}_{field}": _mean([episode[field] for episode in last[split]])
             for split in ("train", "test")
             for field in ("reward", "position")
         },
     }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """The mean to four digits; None of nothing."""
+    return round(float(np.mean(values)), 4) if values else None

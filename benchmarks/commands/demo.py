@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig, SandboxKind
-from wmrl_envs.benchmarks.autoresearch.records import replace_file
+from wmrl_envs.benchmarks.autoresearch.records import replace_file, write_record
 from wmrl_envs.benchmarks.commands.base import UsageError, stopped_by_signals, usage_errors
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Demo:
         jobs = comparison(base, self._arms, self._seeds, root)
         base.write(root / "config.json")
         command = {"argv": sys.argv[1:], **vars(self), "out": str(root)}
-        replace_file(root / "command.json", json.dumps(command, indent=2) + "\n")
+        write_record(root / "command.json", command)
         return jobs
 
     def _train(self, console: Console, jobs: "list[Job]", root: Path) -> None:
@@ -142,8 +142,9 @@ class Demo:
             )
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
         record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
-        replace_file(root / "results.json", json.dumps(record, indent=2) + "\n")
-        console.print(*_tables(results), sep="\n")
+        write_record(root / "results.json", record)
+        console.print(*_tables(results), sep="
+")
         console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):
             console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
