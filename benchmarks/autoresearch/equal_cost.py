@@ -24,14 +24,16 @@ def reward_at(
         split: ``train`` or ``test``.
         cost: Which cost.
         amount: How much of it; outside a run's evaluations its nearest one counts.
+
+    Returns:
+        The mean over the runs; NaN where a run was never graded.
     """
     found = []
     for run in runs:
-        spent = [cost(run.costs(evaluation)) for evaluation in run.evaluations]
-        rewards = [
-            np.mean([e["reward"] for e in evaluation[split]]) for evaluation in run.evaluations
-        ]
-        found.append(np.interp(amount, spent, rewards))
+        graded = [evaluation for evaluation in run.evaluations if evaluation[split]]
+        spent = [cost(run.costs(evaluation)) for evaluation in graded]
+        rewards = [np.mean([e["reward"] for e in evaluation[split]]) for evaluation in graded]
+        found.append(np.interp(amount, spent, rewards) if graded else np.nan)
     return float(np.mean(found))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmrl_envs.autoresearch.grading import compiles
+from wmrl_envs.autoresearch.grading import compiles, extract_code
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models import CallableWorldModel, CompileGate, Episode, Prediction
 
@@ -60,9 +60,11 @@ def test_the_world_model_is_not_asked_about_nothing() -> None:
 
 
 @given(st.text())
-def test_an_answer_of_zero_is_exact(text: str) -> None:
+def test_the_gate_answers_zero_for_just_what_grading_pays_zero(text: str) -> None:
     answer = CompileGate(Noting()).predict([Episode("", (text,))])[0]
-    assert answer.reward == 0.5 or compiles(text) is not None or text.isprintable()
+    script = extract_code(text)
+    paid_zero = script is None or compiles(script) is not None
+    assert answer.reward == (0.0 if paid_zero else 0.5)
 
 
 def test_no_opinion_passes_through() -> None:
