@@ -143,8 +143,8 @@ class Demo:
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
         record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
         write_record(root / "results.json", record)
-        console.print(*_tables(results), sep="
-")
+        for table in _tables(results):
+            console.print(table)
         console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):
             console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
