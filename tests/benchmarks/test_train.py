@@ -233,6 +233,17 @@ def test_other_settings_do_not_touch_a_folder(
     assert (whole / "config.json").read_bytes() == before
 
 
+def test_two_runs_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def train_there_too(*_: Any) -> None:
+        with pytest.raises(SettingsError, match="another process is training in"):
+            train(CONFIG, tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "on_training_start", train_there_too)
+    with pytest.raises(KeyboardInterrupt):
+        train(CONFIG, tmp_path)
+
+
 def test_settings_that_cannot_be_had_leave_no_folder(tmp_path: Path) -> None:
     for config, log in (
         (tiny(train_tasks=("digts",)), None),
