@@ -1,6 +1,6 @@
 # Each target sets up .venv first; when that is done already, this takes no time.
 #
-#   make demo   the main job: a language model learns with world-model rewards (about five minutes)
+#   make demo   the main job: a language model learns with world-model rewards (some minutes)
 #   make test   the tests; PYTEST_ARGS="-m 'not slow' -x" passes options on
 #   make lint   ruff, ruff format --check, mypy
 #   make format, make clean

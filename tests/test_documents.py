@@ -94,3 +94,13 @@ def readable_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+@pytest.mark.parametrize(
+    "table",
+    sorted((source_tree.ROOT / "benchmarks" / "results").glob("*/table.md")),
+    ids=lambda path: path.parent.name,
+)
+def test_the_readme_quotes_the_committed_results(table: Path) -> None:
+    rows = [line for line in table.read_text().splitlines() if line.startswith("|")]
+    assert "\n".join(rows) in (source_tree.ROOT / "README.md").read_text()

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Demo"]
 
-_ARMS = ("anchors", "world-model", "wmrl")
+_ARMS = ("wmrl", "anchors", "world-model")
+_SCORES = 3
+"""Columns of the table that hold scores; they come last."""
 _COMPARED = ("real", *_ARMS, "mixture", "rectified", "denoise", "debias")
 
 
@@ -140,7 +143,8 @@ class Demo:
         replace_file(root / "table.md", markdown(results) + "\n" + said + "\n")
         record = results_record(runs, json.loads((root / "command.json").read_text())["argv"])
         write_record(root / "results.json", record)
-        console.print(_table(results))
+        for table in _tables(results):
+            console.print(table)
         console.print(said, markup=False, highlight=False)
         for path in draw_all(runs, root):
             console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
@@ -154,10 +158,20 @@ class Demo:
         ]
 
 
-def _table(results: "list[ArmResult]") -> Table:
+def _tables(results: "list[ArmResult]") -> "tuple[Table, Table]":
+    """What the arms cost and what they came to; each fits a terminal of 80 columns."""
     from wmrl_envs.benchmarks.autoresearch.summary import HEADINGS, rows
 
-    table = Table(*HEADINGS, title="mean ladder reward, percentile and 95 % intervals; CPU seconds")
+    costs = Table(
+        *HEADINGS[:-_SCORES], title="costs: executions and CPU seconds", box=box.SIMPLE_HEAD
+    )
+    scores = Table(
+        HEADINGS[0],
+        *HEADINGS[-_SCORES:],
+        title="mean ladder reward, percentile, 95 % intervals",
+        box=box.SIMPLE_HEAD,
+    )
     for row in rows(results):
-        table.add_row(*row)
-    return table
+        costs.add_row(*row[:-_SCORES])
+        scores.add_row(row[0], *row[-_SCORES:])
+    return costs, scores

@@ -1,6 +1,7 @@
 """Every limit ends a job in its own way, and bad limits are named."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,7 @@ def test_an_artifact_over_its_limit_is_not_read(sandbox: Sandbox) -> None:
         ({"wall_s": float("inf")}, "wall_s"),
         ({"disk_mb": 1.5}, "disk_mb"),
         ({"threads": "2"}, "threads"),
+        ({"wall_s": True}, "wall_s"),
     ],
 )
 def test_a_bad_limit_is_named(arguments: dict[str, object], named: str) -> None:
@@ -88,6 +90,7 @@ def test_a_bad_limit_is_named(arguments: dict[str, object], named: str) -> None:
         {"ro_data": {"/tmp": "/data/../etc"}},
         {"artifact": "a/b"},
         {"artifact": ".."},
+        {"seed": -1},
     ],
 )
 def test_a_bad_job_is_refused_before_anything_runs(arguments: dict[str, object]) -> None:
@@ -95,9 +98,19 @@ def test_a_bad_job_is_refused_before_anything_runs(arguments: dict[str, object])
         Job("pass", **arguments)  # type: ignore[arg-type]
 
 
-def test_code_must_be_text() -> None:
-    with pytest.raises(TypeError, match="code must be a str"):
-        Job(b"pass")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"code": b"pass"}, "code must be a str"),
+        ({"files": {"x": "text"}}, "files must hold bytes, got 'text' for 'x'"),
+        ({"limits": {"wall_s": 1}}, "limits must be Limits or None"),
+        ({"seed": 1.5}, "seed must be an int"),
+        ({"artifact": None}, "artifact must be a str"),
+    ],
+)
+def test_a_job_of_wrong_types_is_refused_too(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Job(**{"code": "pass", **arguments})
 
 
 @pytest.mark.parametrize(

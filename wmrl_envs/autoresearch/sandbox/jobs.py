@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, get_args
 
+from wmrl_envs.autoresearch.checks import checked_int
+
 __all__ = ["ENTRY", "STATUSES", "Execution", "ExecutionStatus", "Job", "Limits"]
 
 ExecutionStatus: TypeAlias = Literal["ok", "error", "timeout", "cpu", "memory", "output", "killed"]
@@ -71,12 +73,13 @@ class Job:
         ro_data: Host directory -> absolute place, shown read-only. The entries of a directory
             placed at ``/data`` are also linked into ``/job``.
         limits: The job's limits; None takes the sandbox's.
-        seed: Seed of ``random``, numpy and torch.
+        seed: Seed of ``random``, numpy and torch, at least 0.
         artifact: Name of the file in ``/job`` that is read when the job has ended.
 
     Raises:
-        TypeError: ``code`` is no string.
-        ValueError: A file name, a place or the artifact's name is not of the form above.
+        TypeError: An argument has the wrong type.
+        ValueError: ``seed`` is negative, or a file name, a place or the artifact's name is not of
+            the form above.
     """
 
     code: str
@@ -89,8 +92,15 @@ class Job:
     def __post_init__(self) -> None:
         if not isinstance(self.code, str):
             raise TypeError(f"code must be a str, got {type(self.code).__name__}")
-        for name in self.files:
+        if not isinstance(self.limits, Limits | None):
+            raise TypeError(f"limits must be Limits or None, got {self.limits!r}")
+        if not isinstance(self.artifact, str):
+            raise TypeError(f"artifact must be a str, got {self.artifact!r}")
+        checked_int("seed", self.seed, least=0)
+        for name, content in self.files.items():
             _check_file_name(name)
+            if not isinstance(content, bytes):
+                raise TypeError(f"files must hold bytes, got {content!r:.80} for {name!r}")
         for place in self.ro_data.values():
             _check_place(place)
         if "/" in self.artifact or self.artifact in ("", ".", "..") or "\0" in self.artifact:

@@ -38,7 +38,7 @@ def _seed_generators(seed: int) -> None:
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
     if torch is not None:
-        torch.manual_seed(seed)
+        torch.manual_seed(seed % 2**64)
 
 
 def _allow_threads(threads: int) -> None:
