@@ -133,6 +133,8 @@ def test_a_setting_out_of_range_is_wrong_usage(
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
 def test_a_command_that_is_told_to_end_cleans_up_undisturbed(first: signal.Signals) -> None:
+    # A suite that was started in the background may have inherited an ignored SIGINT.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     cleaned = []
     with pytest.raises(KeyboardInterrupt), stopped_by_signals():
@@ -143,6 +145,7 @@ def test_a_command_that_is_told_to_end_cleans_up_undisturbed(first: signal.Signa
             cleaned.append(True)
     assert cleaned == [True]
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == handlers
+    signal.signal(signal.SIGINT, inherited)
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
@@ -228,7 +231,7 @@ refresh, sent = progress.RunProgress.refresh, []
 
 def interrupting(self):
     refresh(self)
-    if not sent and any(Path({folder!r}).glob("seed-0/wmrl/steps.jsonl")):
+    if not sent and any(Path({folder!r}).glob("seed-0/wmrl/checkpoint.pt")):
         sent.append(True)
         os.kill(os.getpid(), signal.SIGINT)
 
