@@ -11,14 +11,14 @@ from wmrl_envs.benchmarks.autoresearch.train import train
 
 CONFIG = RunConfig(
     arm="wmrl",
-    steps=15,
+    steps=12,
     groups=8,
     anchors=0.125,
-    log_episodes=96,
+    log_episodes=64,
     train_tasks=("diabetes", "breast-cancer", "digits"),
     test_tasks=("olive-area",),
     eval_episodes=0,
-    final_episodes=48,
+    final_episodes=32,
 )
 
 

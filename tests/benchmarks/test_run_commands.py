@@ -268,3 +268,4 @@ def test_an_interrupted_demo_leaves_a_checkpoint_and_no_process(tmp_path: Path) 
     assert done.stderr.endswith("wmrl: interrupted\n")
     assert processes_about(tmp_path) == []
     assert (arm_folder(tmp_path, "wmrl", 0) / "checkpoint.pt").exists()
+    assert list(tmp_path.rglob("*.partial")) == []

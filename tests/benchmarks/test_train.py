@@ -129,10 +129,9 @@ def test_a_finished_run_is_left_as_it_is(whole: Path) -> None:
     ("moment", "cut"),
     [
         (("steps.jsonl", 1), True),
-        (("anchors.jsonl", 3), False),
         (("evaluations.jsonl", 3), False),
     ],
-    ids=["in a line before any checkpoint", "in a rollout", "at the end"],
+    ids=["in a line before any checkpoint", "at the end"],
 )
 def test_a_killed_run_ends_like_one_that_was_not(
     whole: Path, tmp_path: Path, moment: tuple[str, int], cut: bool
