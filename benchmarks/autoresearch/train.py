@@ -1,6 +1,8 @@
 """Trains one arm and leaves a run folder behind."""
 
-from contextlib import ExitStack, closing
+import fcntl
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,8 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
             executes an own one, where the arm has a world model.
 
     Raises:
-        SettingsError: The settings cannot be had, or are not those of the folder.
+        SettingsError: The settings cannot be had, or are not those of the folder, or another
+            process is training there.
         WMRLError: The sandbox fails, or there is nothing to learn from the log.
     """
     check_run(config, folder, log_folder)
@@ -51,7 +54,14 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
         return
     torch.set_num_threads(config.threads)
     policy = make_policy(config)
-    config.write(folder / "config.json")
+    with _alone(folder):
+        config.write(folder / "config.json")
+        _run(config, policy, folder, log_folder)
+
+
+def _run(
+    config: RunConfig, policy: LanguageModelPolicy, folder: Path, log_folder: Path | None
+) -> None:
     arm = ARMS[config.arm].with_anchors(config.anchors)
     world_model = _world_model(config, arm, folder, log_folder)
     with make_sandbox(config) as sandbox, ExitStack() as opened:
@@ -67,6 +77,18 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
         keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
         learner.learn(config.steps, CallbackList([recorder, keep]))
         _save(policy, folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second process out of a run folder, until this one ends, however it does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SettingsError(f"another process is training in {folder}") from error
+        yield
 
 
 def check_run(config: RunConfig, folder: Path, log_folder: Path | None) -> None:

@@ -197,6 +197,7 @@ def tiny_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.model
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("tiny_demo")
@@ -257,14 +258,14 @@ while True:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.model
 @pytest.mark.sandbox
 def test_an_interrupted_demo_leaves_a_checkpoint_and_no_process(tmp_path: Path) -> None:
     program = INTERRUPTED.format(tests=str(Path(__file__).parent.parent), folder=str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", WAITS, program], capture_output=True, text=True, timeout=250
-    )
+    done = subprocess.run([sys.executable, "-c", WAITS, program], capture_output=True, text=True)
     assert done.returncode == 130, done.stdout + done.stderr
     assert done.stderr.endswith("wmrl: interrupted\n")
     assert processes_about(tmp_path) == []
     assert (arm_folder(tmp_path, "wmrl", 0) / "checkpoint.pt").exists()
+    assert list(tmp_path.rglob("*.partial")) == []

@@ -129,10 +129,9 @@ def test_a_finished_run_is_left_as_it_is(whole: Path) -> None:
     ("moment", "cut"),
     [
         (("steps.jsonl", 1), True),
-        (("anchors.jsonl", 3), False),
         (("evaluations.jsonl", 3), False),
     ],
-    ids=["in a line before any checkpoint", "in a rollout", "at the end"],
+    ids=["in a line before any checkpoint", "at the end"],
 )
 def test_a_killed_run_ends_like_one_that_was_not(
     whole: Path, tmp_path: Path, moment: tuple[str, int], cut: bool
@@ -231,6 +230,17 @@ def test_other_settings_do_not_touch_a_folder(
     with pytest.raises(SettingsError, match=message):
         train(CONFIG.with_(**changes), whole)
     assert (whole / "config.json").read_bytes() == before
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def train_there_too(*_: Any) -> None:
+        with pytest.raises(SettingsError, match="another process is training in"):
+            train(CONFIG, tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "on_training_start", train_there_too)
+    with pytest.raises(KeyboardInterrupt):
+        train(CONFIG, tmp_path)
 
 
 def test_settings_that_cannot_be_had_leave_no_folder(tmp_path: Path) -> None:
