@@ -56,12 +56,35 @@ class WrappersBench:
 
 
 @dataclass(frozen=True)
+class TheoremsBench:
+    """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
+
+    quick: bool = False
+    """Fewer runs and noises: half a minute instead of some minutes."""
+    out: Path | None = None
+    """Write `results.json`, `table.md` and `theorems.png` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.evidence import theorems_report as report
+
+        found = report.check_theorems(self.quick)
+        comparison = report.theorems_comparison(found, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+            report.plot_theorems(found, self.out / "theorems.png")
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[TheoremsBench, subcommand("theorems")]
     )
 
     def run(self, console: Console) -> int:
