@@ -82,9 +82,12 @@ def die_with_parent() -> None:
     check(prctl(_PR_SET_PDEATHSIG, SIGKILL), "prctl(PR_SET_PDEATHSIG)")
 
 
-def set_dumpable() -> None:
-    """Makes /proc/self writable again after a change of user (uid_map is not, otherwise)."""
-    check(prctl(_PR_SET_DUMPABLE, 1), "prctl(PR_SET_DUMPABLE)")
+def set_dumpable(dumpable: bool = True) -> None:
+    """Lets processes of the same user look into this one; a change of user forbids it.
+
+    What is forbidden to others is forbidden to the process itself: writing its /proc/self/uid_map.
+    """
+    check(prctl(_PR_SET_DUMPABLE, int(dumpable)), "prctl(PR_SET_DUMPABLE)")
 
 
 def become_subreaper() -> None:
@@ -100,12 +103,23 @@ def unshare(*names: str) -> None:
     check(libc.unshare(flags), f"unshare({','.join(names)})", _USERNS_REMEDY)
 
 
-def map_identity(inside: int, uid: int, gid: int) -> None:
-    """Maps user and group ``inside`` of a new user namespace to ``uid`` and ``gid`` outside."""
+def set_namespace(descriptor: int, *names: str) -> None:
+    """Joins the namespaces of a process (a pidfd), or the one that a /proc/PID/ns file stands for.
+
+    Of a new pid namespace, only children of this process become members.
+    """
+    flags = 0
+    for name in names:
+        flags |= NAMESPACES[name]
+    check(libc.setns(descriptor, flags), f"setns({','.join(names)})", _USERNS_REMEDY)
+
+
+def map_ids(uid: tuple[int, int], gid: tuple[int, int]) -> None:
+    """Maps one user and one group of a new user namespace: pairs of the id inside and outside."""
     files = (
         ("setgroups", "deny"),
-        ("uid_map", f"{inside} {uid} 1"),
-        ("gid_map", f"{inside} {gid} 1"),
+        ("uid_map", f"{uid[0]} {uid[1]} 1"),
+        ("gid_map", f"{gid[0]} {gid[1]} 1"),
     )
     for name, text in files:
         _write_proc_self(name, text)
