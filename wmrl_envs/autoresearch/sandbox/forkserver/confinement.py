@@ -44,6 +44,7 @@ class Confinement:
         environment: The whole environment of the job.
         readable: Pairs of a path and its Landlock right, besides those that every job has.
         seccomp_program: The filter, built once by the server.
+        wrapped: Something else, bubblewrap, has entered the namespaces and put on the filter.
     """
 
     layers: frozenset[str]
@@ -54,6 +55,7 @@ class Confinement:
     environment: dict[str, str]
     readable: tuple[tuple[str, int], ...]
     seccomp_program: bytes
+    wrapped: bool = False
 
 
 def run_confined(plan: Confinement, stdout: int, stderr: int, setup: int) -> None:
@@ -94,12 +96,12 @@ def _own_descriptors(stdout: int, stderr: int, setup: int) -> None:
 
 
 def _confine(plan: Confinement) -> None:
-    if "namespaces" in plan.layers:
+    if "namespaces" in plan.layers and not plan.wrapped:
         proc = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
         kernel.mount("proc", "/proc", "proc", proc)
         kernel.set_hostname(b"sandbox")
         kernel.drop_capabilities()
-    else:
+    elif not plan.wrapped:
         os.setsid()
     os.environ.clear()
     os.environ.update(plan.environment)
@@ -109,7 +111,7 @@ def _confine(plan: Confinement) -> None:
     kernel.no_new_privileges()
     if "landlock" in plan.layers:
         landlock.restrict(_rules(plan))
-    if "seccomp" in plan.layers:
+    if "seccomp" in plan.layers and not plan.wrapped:
         seccomp.install(plan.seccomp_program)
 
 

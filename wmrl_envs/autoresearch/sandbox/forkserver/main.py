@@ -16,6 +16,7 @@ from typing import Any
 
 from . import landlock, seccomp
 from . import primitives as kernel
+from .bubblewrap import Bubblewrap
 from .protocol import receive_descriptor, receive_message, send_message
 from .supervisor import ServerConfig, supervise
 
@@ -62,6 +63,7 @@ def _configure(request: dict[str, Any]) -> ServerConfig:
         request["drop_uid"] if os.getuid() == 0 and kernel.is_mapped(request["drop_uid"]) else None
     )
     filters = seccomp.build(unix_sockets="namespaces" in layers) if "seccomp" in layers else b""
+    wrapper = request.get("bubblewrap")
     return ServerConfig(
         layers=layers,
         system=tuple(request["system"]),
@@ -69,6 +71,7 @@ def _configure(request: dict[str, Any]) -> ServerConfig:
         environment=request["environment"],
         drop_uid=uid,
         seccomp_program=filters,
+        bubblewrap=Bubblewrap(**wrapper) if wrapper else None,
     )
 
 

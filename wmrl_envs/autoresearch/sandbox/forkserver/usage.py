@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "tasks_of_user"]
+__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "of_tree", "tasks_of_user"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -13,10 +13,11 @@ _KIB = 1024
 
 @dataclass(frozen=True)
 class Usage:
-    """Memory in bytes and CPU seconds of all processes of a job."""
+    """Memory in bytes, CPU seconds and, where nothing else bounds them, files of a job."""
 
     memory: int
     cpu_s: float
+    files: int = 0
 
 
 def of_namespace() -> Usage:
@@ -30,6 +31,14 @@ def of_descendants(root: int) -> Usage:
     """Usage of every process below process ``root``."""
     found = _total(descendants(root))
     return Usage(found.anonymous + found.shared, found.cpu_s)
+
+
+def of_tree(first: int) -> Usage:
+    """Usage of process ``first``, of all below it, and of the scratch files around this process."""
+    found = _total([first, *descendants(first)])
+    files = os.statvfs(".")
+    memory = found.anonymous + max(found.shared, _scratch_bytes())
+    return Usage(memory, found.cpu_s, files.f_files - files.f_ffree)
 
 
 @dataclass(frozen=True)

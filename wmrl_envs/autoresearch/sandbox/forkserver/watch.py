@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from . import usage
@@ -31,7 +32,11 @@ class AbandonedError(Exception):
 
 @dataclass
 class Child:
-    """The job's process: its pid, its pidfd, and the reading ends of its three pipes."""
+    """The job's process: its pid, its pidfd, and the reading ends of its three pipes.
+
+    Where bubblewrap stands between, ``pid`` is bubblewrap's and ``wrapped`` is the first process's,
+    as this namespace sees it; the descriptor is the first process's, with which all others end.
+    """
 
     pid: int
     pidfd: int
@@ -40,6 +45,12 @@ class Child:
     setup: int
     started: float
     baseline_kib: int
+    wrapped: int | None = None
+
+    def exit_code(self, status: int) -> int:
+        """The exit code, or minus the signal; bubblewrap, like a shell, adds 128 to a signal."""
+        code = os.waitstatus_to_exitcode(status)
+        return 128 - code if self.wrapped is not None and code > 128 else code
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,7 @@ def watch(
     for descriptor in (child.stdout, child.stderr, child.setup, child.pidfd):
         state.poller.register(descriptor, select.POLLIN)
     state.poller.register(connection, select.POLLIN | select.POLLRDHUP)
-    measure = _measure(in_namespace)
+    measure = _measure(child, in_namespace)
     while state.running:
         _step(state, connection.fileno(), measure)
     ended = time.monotonic()
@@ -100,7 +111,9 @@ def watch(
     return _conclude(state, status, used, ended)
 
 
-def _measure(in_namespace: bool) -> Callable[[], usage.Usage]:
+def _measure(child: Child, in_namespace: bool) -> Callable[[], usage.Usage]:
+    if child.wrapped is not None:
+        return partial(usage.of_tree, child.wrapped)
     if in_namespace:
         return usage.of_namespace
     return lambda: usage.of_descendants(os.getpid())
@@ -130,7 +143,7 @@ def _sample(state: _State, found: usage.Usage, now: float) -> None:
     state.peak = max(state.peak, found.memory)
     state.cpu_s = max(state.cpu_s, found.cpu_s)
     state.next_sample = now + (_RELAXED_S if found.memory < limit / 4 else _ALERT_S)
-    if found.memory > limit:
+    if found.memory > limit or found.files > state.limits["inodes"]:
         state.verdict = "memory"
     elif found.cpu_s > state.limits["cpu_s"]:
         state.verdict = "cpu"
@@ -211,7 +224,7 @@ def _conclude(state: _State, status: int, used: resource.struct_rusage, ended: f
     if not state.ready:
         raise SetupError(_setup_failure(state.setup))
     stdout, stderr = (state.kept[pipe].text() for pipe in (state.child.stdout, state.child.stderr))
-    exit_code = os.waitstatus_to_exitcode(status)
+    exit_code = state.child.exit_code(status)
     cpu_s = max(state.cpu_s, used.ru_utime + used.ru_stime)
     grown = (used.ru_maxrss - state.child.baseline_kib) * 1024
     return Outcome(
