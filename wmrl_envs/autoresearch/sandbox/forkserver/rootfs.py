@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from . import primitives as kernel
+from .readonly import make_read_only
 
 __all__ = ["ACCOUNTS", "DEVICES", "INSIDE_ID", "WORK", "WRITABLE", "RootPlan", "enter", "places_to_hide"]
 
@@ -112,7 +113,7 @@ def _show(descriptor: int, root: str, place: str) -> None:
             _touch(target)
         source = f"/proc/self/fd/{descriptor}"
         kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
-        kernel.make_read_only(target)
+        make_read_only(target)
     os.close(descriptor)
 
 
@@ -123,7 +124,7 @@ def _hide(root: str, plan: RootPlan) -> None:
         target = root + place
         if os.path.isdir(target):
             kernel.mount(empty, target, None, kernel.MS_BIND)
-            kernel.make_read_only(target)
+            make_read_only(target)
         elif os.path.exists(target):
             kernel.mount("/dev/null", target, None, kernel.MS_BIND)
 
