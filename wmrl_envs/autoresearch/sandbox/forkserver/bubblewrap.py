@@ -240,7 +240,9 @@ class Launch:
 
 
 def _with_errno(message: str) -> str:
-    """The message of bubblewrap, which ends in the text of an errno, with the errno's name."""
+    """The message of bubblewrap, most of which end in the text of an errno, with its name."""
+    if "No permissions to create" in message:  # which is all that it says of EPERM
+        return f"{message} ({errno.errorcode[errno.EPERM]})"
     for number, name in errno.errorcode.items():
         if message.endswith(os.strerror(number)):
             return f"{message} ({name})"
