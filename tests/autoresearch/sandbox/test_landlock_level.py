@@ -40,7 +40,9 @@ def test_root_cannot_have_this_level_with_a_python_in_its_own_home(
 ) -> None:
     if os.stat("/root").st_mode & 0o005 or not sys.base_prefix.startswith("/root/"):
         pytest.skip("this Python can be read by all")
-    monkeypatch.setattr(sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "landlock")])
+    monkeypatch.setattr(
+        sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "landlock")]
+    )
     with pytest.raises(SandboxUnavailable, match=r"EACCES.*ordinary user"):
         Sandbox(preload=()).report()
 

@@ -133,7 +133,9 @@ def test_unsafe_needs_an_explicit_word() -> None:
 
 
 def test_resource_limits_alone_come_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "unsafe")])
+    monkeypatch.setattr(
+        sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "unsafe")]
+    )
     with Sandbox(preload=(), min_level="unsafe", allow_unsafe=True) as sandbox:
         with pytest.warns(UserWarning, match="resource limits alone"):
             # Root's Python may lie where the user that its jobs run as cannot read.

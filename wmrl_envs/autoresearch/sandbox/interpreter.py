@@ -23,7 +23,7 @@ class Interpreter:
     """A Python.
 
     Attributes:
-        executable: Absolute path of its program, not resolved: a virtual environment is known by it.
+        executable: Absolute path of its program, links not followed: they tell environments.
         prefix: Its ``sys.prefix``.
         base_prefix: Its ``sys.base_prefix``.
         path: Its ``sys.path``.
@@ -71,4 +71,6 @@ def _ask(program: str) -> list[Any]:
         )  # fmt: skip
         return list(json.loads(done.stdout))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise ValueError(f"python must be a Python 3.10 or newer, {program} fails: {error}") from error
+        raise ValueError(
+            f"python must be a Python 3.10 or newer, {program} fails: {error}"
+        ) from error

@@ -154,9 +154,7 @@ class ServerKeeper:
         return ForkServer(*self._blueprint.server(candidate))
 
 
-def _describe(
-    server: ForkServer, candidate: Candidate, refused: tuple[str, ...]
-) -> SandboxReport:
+def _describe(server: ForkServer, candidate: Candidate, refused: tuple[str, ...]) -> SandboxReport:
     live = server.greeting["layers"]
     missing = tuple(
         f"{layer}: this kernel has none" for layer in LEVELS[candidate.level] if layer not in live

@@ -99,7 +99,9 @@ def resolve_hidden(entries: Iterable[str], interpreter: Interpreter | None = Non
         if entry.startswith(("/", "~")):
             found.add(os.path.realpath(os.path.expanduser(entry)))
         elif colon and package.isidentifier():
-            found |= {os.path.realpath(os.path.join(copy, inner)) for copy in _copies(package, python)}
+            found |= {
+                os.path.realpath(os.path.join(copy, inner)) for copy in _copies(package, python)
+            }
         else:
             raise ValueError(
                 f"hidden must hold absolute paths or 'package:relative/path', got {entry!r}"

@@ -9,7 +9,16 @@ from typing import Final
 from . import primitives as kernel
 from .readonly import make_read_only
 
-__all__ = ["ACCOUNTS", "DEVICES", "INSIDE_ID", "WORK", "WRITABLE", "RootPlan", "enter", "places_to_hide"]
+__all__ = [
+    "ACCOUNTS",
+    "DEVICES",
+    "INSIDE_ID",
+    "WORK",
+    "WRITABLE",
+    "RootPlan",
+    "enter",
+    "places_to_hide",
+]
 
 WORK: Final = "/job"
 WRITABLE: Final = (WORK, "/tmp", "/dev/shm")
