@@ -98,6 +98,7 @@ class Executor:
 
         Raises:
             SandboxUnavailable: The machine lacks a layer of isolation that the sandbox insists on.
+            ValueError: The sandbox was closed.
         """
         submissions = [p for p in proposals if isinstance(p, Submission)]
         outcomes = iter(self._run(submissions))
@@ -173,6 +174,7 @@ class Executor:
             ro_data={str(task.public_dir): _DATA_MOUNT},
             limits=self._limits_of(task),
             seed=self._seed,
+            hidden=(str(task.private_dir),),
         )
 
     def _limits_of(self, task: Task) -> Limits:

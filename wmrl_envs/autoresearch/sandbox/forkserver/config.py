@@ -1,13 +1,40 @@
 """What every job of a server shares."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from . import landlock, seccomp
 from . import primitives as kernel
 
-__all__ = ["ServerConfig", "configure"]
+__all__ = ["Bubblewrap", "ServerConfig", "configure"]
+
+
+class Bubblewrap:
+    """Which bubblewrap starts which interpreter.
+
+    Args:
+        program: Path of ``bwrap``.
+        python: Path of the interpreter.
+        package: The folder of this package; every job sees it at :attr:`place`.
+    """
+
+    place: Final = "/.boot/forkserver"
+
+    def __init__(self, program: str, python: str, package: str) -> None:
+        self.program = program
+        self.python = python
+        self.package = package
+        self._opened = -1
+
+    def open(self) -> None:
+        """Gets hold of the program while its path can still be reached."""
+        self._opened = os.open(self.program, os.O_PATH | os.O_CLOEXEC)
+
+    def execute(self, arguments: Iterable[str]) -> None:
+        """Becomes bubblewrap, with an empty environment: its process shows it to the job."""
+        os.execve(self._opened, [self.program, *arguments], {})
 
 
 @dataclass(frozen=True)
@@ -21,6 +48,7 @@ class ServerConfig:
         environment: The environment of every job.
         drop_uid: The user that jobs of a root server run as; None where the server is not root.
         seccomp_program: The filter, built once.
+        bubblewrap: What enters the namespaces in the server's place; None where that does it.
     """
 
     layers: frozenset[str]
@@ -29,11 +57,17 @@ class ServerConfig:
     environment: dict[str, str]
     drop_uid: int | None
     seccomp_program: bytes
+    bubblewrap: Bubblewrap | None = None
 
     @property
     def in_namespaces(self) -> bool:
         """True if every job gets namespaces and a root of its own."""
         return "namespaces" in self.layers
+
+    @property
+    def forks_into_namespaces(self) -> bool:
+        """True if it is this server that makes them."""
+        return self.in_namespaces and self.bubblewrap is None
 
 
 def configure(request: dict[str, Any]) -> ServerConfig:
@@ -41,6 +75,7 @@ def configure(request: dict[str, Any]) -> ServerConfig:
     layers = _choose_layers(request["layers"])
     uid = request["drop_uid"]
     filters = seccomp.build(unix_sockets="namespaces" in layers) if "seccomp" in layers else b""
+    wrapper = request.get("bubblewrap")
     return ServerConfig(
         layers=layers,
         system=tuple(request["system"]),
@@ -48,6 +83,7 @@ def configure(request: dict[str, Any]) -> ServerConfig:
         environment=request["environment"],
         drop_uid=uid if os.getuid() == 0 and kernel.is_mapped(uid) else None,
         seccomp_program=filters,
+        bubblewrap=Bubblewrap(**wrapper) if wrapper else None,
     )
 
 

@@ -11,7 +11,7 @@ from . import primitives as kernel
 from .config import ServerConfig
 from .failure import describe
 from .namespaces import join
-from .rootfs import DEVICES, WRITABLE
+from .rootfs import DEVICES, WORK, WRITABLE
 from .script import run_script
 
 __all__ = ["READY", "Confinement", "Given", "run_confined"]
@@ -58,11 +58,16 @@ class Confinement:
     readable: tuple[tuple[str, int], ...]
     other_processes: int
 
+    @property
+    def in_private_root(self) -> bool:
+        """True if no path of the host is in view."""
+        return self.work == WORK
+
     def build_ruleset(self, config: ServerConfig) -> int | None:
         """A descriptor of the Landlock rules; None where that layer is off."""
         if "landlock" not in config.layers:
             return None
-        return landlock.create(_rules(self, config.in_namespaces))
+        return landlock.create(_rules(self))
 
 
 def run_confined(
@@ -106,8 +111,6 @@ def _own_descriptors(given: Given) -> None:
 def _confine(plan: Confinement, config: ServerConfig) -> None:
     os.chdir(plan.work)
     if config.in_namespaces:
-        if "landlock" in config.layers:
-            landlock.allow(_RULESET, "/proc", landlock.READ)  # mounted after the rules were made
         kernel.drop_capabilities()
     os.environ.clear()
     os.environ.update(plan.environment)
@@ -116,6 +119,8 @@ def _confine(plan: Confinement, config: ServerConfig) -> None:
         kernel.limit_resources(_resource_limits(plan))
     kernel.no_new_privileges()
     if "landlock" in config.layers:
+        if plan.in_private_root:
+            landlock.allow(_RULESET, "/proc", landlock.READ)  # mounted after the rules were made
         landlock.restrict(_RULESET)
         os.close(_RULESET)
     if "seccomp" in config.layers:
@@ -147,7 +152,8 @@ def _resource_limits(plan: Confinement) -> dict[str, int]:
     }
 
 
-def _rules(plan: Confinement, inside: bool) -> list[tuple[str, int]]:
+def _rules(plan: Confinement) -> list[tuple[str, int]]:
+    inside = plan.in_private_root
     writable = WRITABLE if inside else (plan.work,)
     rules = [(path, landlock.WRITE) for path in (*writable, "/dev/null")]
     if inside:

@@ -4,7 +4,11 @@ from typing import Any
 
 from .primitives import PrimitiveError
 
-__all__ = ["SetupError", "describe"]
+__all__ = ["AbandonedError", "SetupError", "describe"]
+
+
+class AbandonedError(Exception):
+    """The client went away, so nobody wants the outcome."""
 
 
 class SetupError(Exception):

@@ -1,6 +1,7 @@
 """The job's processes as their supervisor sees them, and the plain way to get one: a fork."""
 
 import os
+import resource
 import signal
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeAlias
@@ -16,14 +17,19 @@ class End(NamedTuple):
     """How a job ended.
 
     Attributes:
-        status: The wait status of its first process.
+        exit_code: The exit code of its first process, or minus the signal's number.
         cpu_s: CPU seconds of all its processes.
         peak_kib: The highest resident set of the first process.
     """
 
-    status: int
+    exit_code: int
     cpu_s: float
     peak_kib: int
+
+    @classmethod
+    def of(cls, status: int, used: resource.struct_rusage) -> "End":
+        """From what ``os.wait4`` returns."""
+        return cls(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 
 class Pipes(NamedTuple):
@@ -89,7 +95,7 @@ class _ForkedChild:
         _, status, used = os.wait4(self._pid, 0)
         _kill_descendants()
         _reap_orphans()
-        return End(status, used.ru_utime + used.ru_stime, used.ru_maxrss)
+        return End.of(status, used)
 
 
 def _kill_descendants() -> None:

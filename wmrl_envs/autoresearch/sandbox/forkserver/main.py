@@ -69,7 +69,7 @@ def _enter_own_user_namespace(config: ServerConfig) -> None:
 
     Nothing but the namespaces made below it belongs to that one, so it grants nothing on the host.
     """
-    if config.in_namespaces and config.drop_uid is None:
+    if config.forks_into_namespaces and config.drop_uid is None:
         uid, gid = os.getuid(), os.getgid()
         kernel.unshare("user")
         kernel.map_ids((uid, uid), (gid, gid))
@@ -106,7 +106,7 @@ class _Server:
 
     def warm_up(self, modules: list[str]) -> float:
         """Imports ``modules`` where jobs are forked; returns the seconds that it took."""
-        if not self._config.in_namespaces:
+        if not self._config.forks_into_namespaces:
             return preload(modules)
         warm = WarmProcess(modules, self._config, (self._control.fileno(), *self._ends))
         self._ends = (*self._ends, warm.pidfd)

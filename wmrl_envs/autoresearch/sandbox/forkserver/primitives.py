@@ -29,9 +29,7 @@ SIGKILL = 9
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 1, 4, 24
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 36, 38, 47
-_SYS_MOUNT_SETATTR = 442
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _LAST_CAPABILITY = 63
 _USERNS_REMEDY = (
     "unprivileged user namespaces are refused here: set sysctl user.max_user_namespaces "
@@ -150,20 +148,6 @@ def mount(
     encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
     result = libc.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3])
     check(result, f"mount({source},{target},{kind},{flags:#x},{data})")
-
-
-def make_read_only(path: str) -> None:
-    """Makes the mount at ``path`` and all mounts below it read-only, nosuid and nodev."""
-    attributes = struct.pack("QQQQ", MS_RDONLY | MS_NOSUID | MS_NODEV, 0, 0, 0)
-    result = libc.syscall(
-        _SYS_MOUNT_SETATTR,
-        _AT_FDCWD,
-        os.fsencode(path),
-        _AT_RECURSIVE,
-        attributes,
-        len(attributes),
-    )
-    check(result, f"mount_setattr({path})", "needs Linux 5.12 or newer")
 
 
 def detach(path: str) -> None:

@@ -13,14 +13,15 @@ from typing import Any
 from . import landlock, usage
 from . import primitives as kernel
 from .artifact import read_artifact
-from .config import ServerConfig
+from .bubblewrap import Cover, Launch, Shown
+from .config import Bubblewrap, ServerConfig
 from .confinement import Confinement
-from .failure import describe
-from .launch import Launcher
+from .failure import AbandonedError, describe
+from .launch import Child, Launcher
 from .namespaces import make
 from .protocol import receive_message, send_message
 from .rootfs import INSIDE_ID, WORK, RootPlan, enter
-from .watch import AbandonedError, Outcome, watch
+from .watch import Outcome, watch
 
 __all__ = ["supervise"]
 
@@ -62,6 +63,8 @@ def _run(
     connection: socket.socket,
     launch: Launcher,
 ) -> tuple[dict[str, Any], bytes | None]:
+    if server.bubblewrap is not None:
+        return _run_by(server.bubblewrap, job, body, server, connection)
     work = _enter_isolation(job, server)
     kernel.die_with_parent()  # a change of user or user namespace clears it
     try:
@@ -84,9 +87,53 @@ def _run_in(
     _link_data(job["data"], server.in_namespaces)
     directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     child = launch(_confinement(job, server, work), server)
+    return _follow_to_the_end(child, job, directory, connection)
+
+
+def _follow_to_the_end(
+    child: Child, job: dict[str, Any], directory: int, connection: socket.socket
+) -> tuple[dict[str, Any], bytes | None]:
     outcome = watch(child, job["limits"], connection)
     artifact, reason = read_artifact(directory, job["artifact"], job["limits"]["artifact_mb"] << 20)
     return _header(outcome, artifact, reason), artifact
+
+
+def _run_by(
+    bubblewrap: Bubblewrap,
+    job: dict[str, Any],
+    body: bytes,
+    server: ServerConfig,
+    connection: socket.socket,
+) -> tuple[dict[str, Any], bytes | None]:
+    """Prepares the job from outside, through its root, while its interpreter waits for word."""
+    os.umask(0o022)
+    plan = _confinement(job, server, WORK)
+    launch = Launch(bubblewrap, _shown(bubblewrap, job, server), plan, server.seccomp_program)
+    started = launch.start(connection)
+    os.chdir(started.seen_from_here(WORK))
+    _write_files(job["files"], body)
+    _link_data(job["data"], True, started.seen_from_here(""))
+    directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    started.release(plan, server.layers - {"namespaces", "seccomp"})
+    return _follow_to_the_end(started.child, job, directory, connection)
+
+
+def _shown(bubblewrap: Bubblewrap, job: dict[str, Any], server: ServerConfig) -> Shown:
+    """What bubblewrap mounts, and from where.
+
+    Root gives itself up first; since Python may lie below a home that only root may enter, it shows
+    all to the user that it becomes in a private root, out of which bubblewrap builds another.
+    """
+    bubblewrap.open()
+    data = {**job["data"], bubblewrap.package: bubblewrap.place}
+    hidden = (*server.hidden, *job["hidden"])
+    if server.drop_uid is None:
+        return Shown(server.system, data, Cover.of((*server.system, *data), data, hidden))
+    kernel.unshare("mnt")
+    enter(_root_plan({**job, "data": data}, server, server.drop_uid))
+    kernel.drop_to(server.drop_uid, server.drop_uid)
+    kernel.die_with_parent()  # the change of user has cleared it
+    return Shown(server.system, {place: place for place in data.values()}, ())
 
 
 def _header(outcome: Outcome, artifact: bytes | None, reason: str | None) -> dict[str, Any]:
@@ -149,7 +196,12 @@ def _require_readable(paths: Iterable[str], uid: int) -> None:
 def _root_plan(job: dict[str, Any], server: ServerConfig, owner: int) -> RootPlan:
     limits = job["limits"]
     return RootPlan(
-        server.system, server.hidden, job["data"], limits["disk_mb"], limits["inodes"], owner
+        server.system,
+        (*server.hidden, *job["hidden"]),
+        job["data"],
+        limits["disk_mb"],
+        limits["inodes"],
+        owner,
     )
 
 
@@ -162,12 +214,15 @@ def _write_files(files: list[list[Any]], body: bytes) -> None:
         start += size
 
 
-def _link_data(data: dict[str, str], mounted: bool) -> None:
-    """Scripts read ``train.csv`` and, where it is mounted, ``/data/train.csv`` alike."""
+def _link_data(data: dict[str, str], mounted: bool, root: str = "") -> None:
+    """Scripts read ``train.csv`` and, where it is mounted, ``/data/train.csv`` alike.
+
+    ``root`` is the job's root as this process sees it.
+    """
     for path, place in data.items():
         if place == "/data":
             source = place if mounted else path
-            for name in os.listdir(source):
+            for name in os.listdir(root + source):
                 if not os.path.lexists(name):
                     os.symlink(f"{source}/{name}", name)
 
@@ -197,7 +252,7 @@ def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confin
 
 
 def _other_processes(server: ServerConfig) -> int:
-    """A user namespace counts its own processes; without one, all that the user runs are counted."""
+    """A user namespace counts its own processes; without one, all of the user count."""
     return _OUR_PROCESSES if server.in_namespaces else usage.tasks_of_user(os.getuid())
 
 
@@ -209,4 +264,4 @@ def _readable(job: dict[str, Any], server: ServerConfig) -> tuple[tuple[str, int
         shown = (*server.system, *job["data"].values())
         return tuple((path, landlock.READ) for path in shown)
     shown = (*server.system, *job["data"])
-    return tuple(landlock.read_all_but(shown, server.hidden))
+    return tuple(landlock.read_all_but(shown, (*server.hidden, *job["hidden"])))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "tasks_of_user"]
+__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "of_tree", "tasks_of_user"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -20,12 +20,14 @@ class Usage(NamedTuple):
         cpu_s: User and system time.
         processes: The number of processes.
         exact: False if ``memory`` is the bound.
+        files: The number of files, where nothing but this count bounds it.
     """
 
     memory: int
     cpu_s: float
     processes: int
     exact: bool
+    files: int = 0
 
     def added(self, lent: int) -> int:
         """Bytes that the job has added to the ``lent`` ones that each process was forked with."""
@@ -43,6 +45,13 @@ def of_namespace(limit: int) -> Usage:
 def of_descendants(root: int, limit: int) -> Usage:
     """Usage of every process below process ``root``; see :func:`of_namespace`."""
     return _usage(descendants(root), limit, False)
+
+
+def of_tree(first: int, limit: int) -> Usage:
+    """Usage of process ``first``, of all below it, and of the scratch files around this process."""
+    files = os.statvfs(".")
+    found = _usage([first, *descendants(first)], limit, True)
+    return found._replace(files=files.f_files - files.f_ffree)
 
 
 def _usage(pids: list[int], limit: int, with_scratch: bool) -> Usage:

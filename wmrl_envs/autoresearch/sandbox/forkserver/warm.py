@@ -124,7 +124,7 @@ class _Running(NamedTuple):
     def report(self) -> None:
         """Sends the end to the supervisor, if that is still there."""
         _, status, used = os.wait4(self.pid, 0)
-        report = _REPORT.pack(status, used.ru_utime + used.ru_stime, used.ru_maxrss)
+        report = _REPORT.pack(*End.of(status, used))
         with socket.socket(fileno=self.connection) as connection, suppress(OSError):
             connection.sendall(report)
         os.close(self.pidfd)

@@ -9,21 +9,17 @@ import time
 from typing import Any, NamedTuple
 
 from .confinement import READY
-from .failure import SetupError
+from .failure import AbandonedError, SetupError
 from .launch import Child, End
 from .output import HeadAndTail
 from .usage import Usage
 
-__all__ = ["AbandonedError", "Outcome", "watch"]
+__all__ = ["Outcome", "watch"]
 
 _CHUNK = 1 << 16
 _SETUP_TIMEOUT_S = 30.0
 _FIRST_S, _RELAXED_S, _ALERT_S = 0.05, 0.25, 0.05
 _MIB = 1 << 20
-
-
-class AbandonedError(Exception):
-    """The client went away, so nobody wants the outcome."""
 
 
 class Outcome(NamedTuple):
@@ -108,7 +104,7 @@ def _sample(state: _State, found: Usage, now: float) -> None:
     state.peak = max(state.peak, found.added(_lent(state.report)))
     state.cpu_s = max(state.cpu_s, found.cpu_s)
     state.next_sample = now + (_RELAXED_S if found.memory < limit / 4 else _ALERT_S)
-    if found.memory > limit:
+    if found.memory > limit or found.files > state.limits["inodes"]:
         state.verdict = "memory"
     elif found.cpu_s > state.limits["cpu_s"]:
         state.verdict = "cpu"
@@ -157,12 +153,11 @@ def _conclude(state: _State, end: End, ended: float) -> Outcome:
     if not state.ready:
         raise SetupError(_setup_failure(state.report))
     stdout, stderr = state.kept[state.stdout].text(), state.kept[state.stderr].text()
-    exit_code = os.waitstatus_to_exitcode(end.status)
     cpu_s = max(state.cpu_s, end.cpu_s)
     grown = max(0, end.peak_kib * 1024 - _lent(state.report))
     return Outcome(
-        status=state.verdict or _classify(exit_code, cpu_s, state.limits["cpu_s"], stderr),
-        exit_code=exit_code,
+        status=state.verdict or _classify(end.exit_code, cpu_s, state.limits["cpu_s"], stderr),
+        exit_code=end.exit_code,
         stdout=stdout,
         stderr=stderr,
         wall_s=ended - state.started,
