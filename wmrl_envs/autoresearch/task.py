@@ -38,6 +38,7 @@ class Task:
         target_columns: The columns of the answers beside the id.
         prediction_columns: The columns of a submission beside the id.
         public_dir: The folder that programs may read.
+        private_dir: The folder that they must never read.
 
     Example:
         >>> from wmrl_envs.autoresearch import catalog
@@ -64,6 +65,7 @@ class Task:
         self.target_columns = spec.target_columns
         self.prediction_columns = spec.prediction_columns
         self.public_dir = folder / "public"
+        self.private_dir = folder / "private"
 
     @classmethod
     def from_folder(cls, path: str | os.PathLike[str]) -> "Task":
@@ -126,13 +128,13 @@ class Task:
 
     @cached_property
     def _answers(self) -> AnswerKey:
-        return load_answers(self.folder / "private" / "answers.csv", self.spec)
+        return load_answers(self.private_dir / "answers.csv", self.spec)
 
     @cached_property
     def _boards(self) -> tuple[Leaderboard, ...]:
         higher = get_metric(self.metric).higher_is_better
         names = ("leaderboard.csv", "leaderboard_public.csv")
-        paths = [self.folder / "private" / name for name in names]
+        paths = [self.private_dir / name for name in names]
         boards = [load_leaderboard(path, higher) for path in paths if path.is_file()]
         usable = tuple(board for board in boards if board is not None)
         if not usable:

@@ -8,6 +8,7 @@ import pytest
 
 from wmrl_envs.autoresearch.sandbox import Execution, Job, Limits, Sandbox, paths
 from wmrl_envs.autoresearch.sandbox import sandbox as sandbox_module
+from wmrl_envs.autoresearch.sandbox.backends import Candidate
 from wmrl_envs.autoresearch.sandbox.client import ForkServer, land, launch
 from wmrl_envs.errors import SandboxUnavailable
 
@@ -121,7 +122,7 @@ def test_sandbox_unavailable_names_the_refused_levels(monkeypatch: pytest.Monkey
         def __init__(self, *arguments: object) -> None:
             raise SandboxUnavailable("unshare(user): EPERM (not permitted); do this")
 
-    monkeypatch.setattr("wmrl_envs.autoresearch.sandbox.sandbox.ForkServer", Refusing)
+    monkeypatch.setattr("wmrl_envs.autoresearch.sandbox.keeper.ForkServer", Refusing)
     with pytest.raises(SandboxUnavailable, match="EPERM"):
         Sandbox().run("pass")
 
@@ -132,7 +133,9 @@ def test_unsafe_needs_an_explicit_word() -> None:
 
 
 def test_resource_limits_alone_come_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_module, "levels_down_to", lambda *_: ["unsafe"])
+    monkeypatch.setattr(
+        sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "unsafe")]
+    )
     with Sandbox(preload=(), min_level="unsafe", allow_unsafe=True) as sandbox:
         with pytest.warns(UserWarning, match="resource limits alone"):
             # Root's Python may lie where the user that its jobs run as cannot read.
