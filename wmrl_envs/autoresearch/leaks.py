@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from wmrl_envs.autoresearch.layout import sha256
+from wmrl_envs.autoresearch.leak_files import answers_in_file
 from wmrl_envs.autoresearch.table import Table, canonical, parse_number, read_table
 from wmrl_envs.autoresearch.task import Task
 
@@ -14,23 +15,27 @@ __all__ = ["find_leaks", "neighbour_surprise"]
 
 _SURPRISING: Final = 5.0
 _DUPLICATES: Final = 0.05
+_STRAIGHT: Final = 0.999999
+_VALUES_OF_A_LINE: Final = 10
+_LOOKED_AT: Final = ("train.csv", "test.csv", "sample_submission.csv")
 _PRIVATE_NAMES: Final = ("answers", "leaderboard", "solution")
 
 
 def find_leaks(task: Task) -> tuple[str, ...]:
     """Scans a task for answers that its public files give away.
 
-    Five things are looked for: private files (or copies of them, or links that lead out) in the
-    public folder; target columns in the test file; columns of the test file or of the sample
-    submission whose values go one to one with the answers; a row order that tells the target
-    (neighbouring rows agree far more, or far less, than by chance: sorted data); and test rows that
-    repeat training rows (over 5 percent of them).
+    Six things are looked for: private files (or copies of them, or links that lead out) in the
+    public folder; the answers in any public file (tables, arrays, texts); target columns in the
+    test file; columns of the test file or of the sample submission whose values go one to one with
+    the answers; a row order that tells the target (neighbouring rows agree far more, or far less,
+    than by chance: sorted data); and test rows that repeat training rows (over 5 percent of them).
 
     Returns:
         One sentence a leak; empty if none was found, which does not prove that there is none.
     """
     answers = read_table((task.folder / "private" / "answers.csv").read_bytes())
-    leaks = [*_private_files(task), *_order(task, answers), *_repeated_rows(task)]
+    leaks = [*_private_files(task), *_hidden_answers(task, answers)]
+    leaks += [*_order(task, answers), *_repeated_rows(task)]
     if task.modality != "image":
         leaks += _telling_columns(task, answers, "test.csv")
     return (*leaks, *_telling_columns(task, answers, "sample_submission.csv"))
@@ -48,6 +53,15 @@ def _private_files(task: Task) -> Iterator[str]:
             yield f"{path.name} in public/ is a copy of a private file"
 
 
+def _hidden_answers(task: Task, answers: Table) -> Iterator[str]:
+    """The sample submission and the columns of the test file are looked at more closely below."""
+    columns = (task.id_column, *task.target_columns)
+    truth = {name: tuple(map(canonical, answers.columns[name])) for name in columns}
+    for path in sorted(task.public_dir.rglob("*")):
+        if path.is_file() and path.name not in _LOOKED_AT:
+            yield from answers_in_file(path, truth, task.id_column)
+
+
 def _telling_columns(task: Task, answers: Table, file: str) -> Iterator[str]:
     table = read_table((task.public_dir / file).read_bytes())
     rows = {canonical(cell): row for row, cell in enumerate(table.columns[task.id_column])}
@@ -62,12 +76,24 @@ def _telling_columns(task: Task, answers: Table, file: str) -> Iterator[str]:
 
 
 def _tells(cells: Sequence[str], truth: Sequence[str]) -> bool:
-    """True if values that repeat go one to one with the answers."""
+    """True if values go one to one with the answers: repeated labels, or numbers on a line."""
+    if _on_a_line(cells, truth):
+        return True
     left, right = list(map(canonical, cells)), list(map(canonical, truth))
     pairs, values = set(zip(left, right, strict=True)), set(left)
     if len(values) < 2 or left == right:
         return left == right and len(values) > 1
     return len(pairs) == len(values) == len(set(right)) and len(values) <= len(left) / 2
+
+
+def _on_a_line(cells: Sequence[str], truth: Sequence[str]) -> bool:
+    """True if numbers, of more than a few values, are the answers times a factor plus an offset."""
+    left, right = (np.array(list(map(parse_number, values))) for values in (cells, truth))
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return False
+    if min(len(set(left)), len(set(right))) < _VALUES_OF_A_LINE:
+        return False
+    return bool(abs(np.corrcoef(left, right)[0, 1]) > _STRAIGHT)
 
 
 def _order(task: Task, answers: Table) -> Iterator[str]:
