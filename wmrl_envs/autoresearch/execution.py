@@ -17,7 +17,6 @@ __all__ = ["Executor", "Metrics"]
 _logger = logging.getLogger(__name__)
 
 _CACHE_SIZE = 16_384
-_DATA_MOUNT = "/data"
 
 
 @dataclass
@@ -170,7 +169,7 @@ class Executor:
         task = submission.task
         return Job(
             code=submission.code,
-            ro_data={str(task.public_dir): _DATA_MOUNT},
+            ro_data=task.mounts,
             limits=self._limits_of(task),
             seed=self._seed,
         )
