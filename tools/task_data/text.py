@@ -15,6 +15,8 @@ from task_data.problem import Problem
 
 __all__ = ["plain", "strong"]
 
+_FEWEST = 25
+
 
 def plain(problem: Problem) -> Iterator[Entry]:
     """About 60 pipelines that a newcomer would try."""
@@ -70,12 +72,18 @@ def _prepare(problem: Problem) -> None:
 
 
 def _vectors(problem: Problem, vectorizer: Any) -> tuple[Any, Any]:
-    """Sparse features; a table of single words would be empty where no word occurs twice."""
-    try:
-        return vectorizer.fit_transform(problem.train), vectorizer.transform(problem.test)
-    except ValueError:
+    """Sparse features; where hardly a word occurs twice, those that occur once."""
+    if _is_poor(vectorizer, problem.train):
         vectorizer.set_params(min_df=1, max_features=2000)
-        return vectorizer.fit_transform(problem.train), vectorizer.transform(problem.test)
+    train = vectorizer.fit_transform(problem.train)
+    return train, vectorizer.transform(problem.test)
+
+
+def _is_poor(vectorizer: Any, texts: list[str]) -> bool:
+    try:
+        return len(vectorizer.fit(texts).vocabulary_) < _FEWEST
+    except ValueError:  # no word is left
+        return True
 
 
 def _combine(problem: Problem) -> None:
@@ -101,7 +109,7 @@ def _log_ratios(problem: Problem, train: Any, test: Any) -> tuple[Any, Any]:
 
 def _project(problem: Problem, source: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     train, test = problem.cache[source]
-    projection = TruncatedSVD(count, random_state=0).fit(train)
+    projection = TruncatedSVD(min(count, train.shape[1] - 1), random_state=0).fit(train)
     return projection.transform(train), projection.transform(test)
 
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wmrl_envs.autoresearch.leaderboard import Leaderboard, load_leaderboard
+from wmrl_envs.autoresearch.leaderboard import Leaderboard
 from wmrl_envs.autoresearch.medals import Medal, medal
-from wmrl_envs.autoresearch.metrics import get_metric
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.autoresearch.toml import read_toml
 from wmrl_envs.errors import TaskFormatError
@@ -63,11 +62,9 @@ def noise_of(task: Task) -> Noise | None:
 
 
 def main_board(task: Task) -> Leaderboard | None:
-    """The private leaderboard of a task folder; None where it is missing or constant."""
-    path = task.folder / "private" / "leaderboard.csv"
-    if not path.is_file():
-        return None
-    return load_leaderboard(path, get_metric(task.metric).higher_is_better)
+    """The private leaderboard; None where a task is ranked by something else."""
+    boards = [board for board in task.boards if isinstance(board, Leaderboard)]
+    return boards[-1] if boards else None
 
 
 def medal_of(task: Task, score: float) -> Medal | None:

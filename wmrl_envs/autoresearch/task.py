@@ -93,7 +93,8 @@ class Task:
         """Grades the bytes of a submission; never raises for what the bytes hold.
 
         The answers are parted by a hash of the id: ``score`` gives the reward, ``feedback`` is what
-        an agent may see between turns. The leaderboards hold scores on all answers and serve both.
+        an agent may see between turns. The leaderboards of the bundled tasks hold scores on the
+        ``score`` half; they serve all halves.
 
         Args:
             submission: The bytes of ``submission.csv``, or None when there is none.
@@ -117,6 +118,16 @@ class Task:
         if grade.score is None:
             raise TaskFormatError(f"{sample}: not valid: {grade.message}")
 
+    @property
+    def answers(self) -> AnswerKey:
+        """The truth; for graders and scanners, never for policies."""
+        return self._answers
+
+    @property
+    def boards(self) -> tuple[Ranking, ...]:
+        """What gives a score its position; positions are averaged. The private board comes last."""
+        return self._boards
+
     @cached_property
     def _overview(self) -> str:
         return build_overview(self.public_dir, self.spec)
@@ -137,12 +148,12 @@ class Task:
     @cached_property
     def _boards(self) -> tuple[Ranking, ...]:
         higher = self.spec.measure.higher_is_better
-        names = ("leaderboard.csv", "leaderboard_public.csv")
+        names = ("leaderboard_public.csv", "leaderboard.csv")
         paths = [self.folder / "private" / name for name in names]
         boards = [load_leaderboard(path, higher) for path in paths if path.is_file()]
         usable = tuple(board for board in boards if board is not None)
         if not usable:
-            raise TaskFormatError(f"{paths[0]}: the task has no leaderboard that is not constant")
+            raise TaskFormatError(f"{paths[-1]}: the task has no leaderboard that is not constant")
         return usable
 
     def __reduce__(self) -> tuple[Any, ...]:
