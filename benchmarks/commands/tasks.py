@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from tyro.conf import Positional, subcommand
 
 from wmrl_envs.benchmarks.commands.base import UsageError, usage_errors
@@ -29,15 +29,16 @@ class List:
         """Prints one row a task."""
         from wmrl_envs.autoresearch import catalog
 
-        table = Table("task", "split", "modality", "category", "metric", "limit", "spread/noise")
+        table = Table(
+            Column("task", no_wrap=True), "split", "modality", "category", "metric", "IQR/SE"
+        )
         tasks = catalog.resolve(self.split)
         for task in tasks:
-            limit = f"{task.time_limit:g} s"
             kind = (task.split, task.modality, task.category, task.metric)
-            table.add_row(task.name, *kind, limit, _noise_cell(task))
+            table.add_row(task.name, *kind, _noise_cell(task))
         console.print(table)
         console.print(
-            f"{len(tasks)} tasks; `wmrl tasks show NAME` prints what a policy reads. Spread/noise: "
+            f"{len(tasks)} tasks; `wmrl tasks show NAME` prints what a policy reads. IQR/SE: "
             "the distance between the leaderboard's quartiles in standard errors of a good "
             "submission's score; ! marks tasks whose percentile is mostly noise."
         )
@@ -151,13 +152,12 @@ class Tasks:
 
 
 def _open(name: str) -> "Task":
-    """A bundled task by its name, or any task by its folder."""
-    from wmrl_envs.autoresearch import catalog
-    from wmrl_envs.autoresearch.task import Task
+    """A bundled task by its name, or a task of any format by its folder."""
+    from wmrl_envs.autoresearch import catalog, load_task
 
     with usage_errors():
         if name not in catalog.names() and Path(name).is_dir():
-            return Task.from_folder(name)
+            return load_task(name)
         return catalog.load(name)
 
 

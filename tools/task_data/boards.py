@@ -26,10 +26,18 @@ from wmrl_envs.autoresearch.answers import AnswerKey, load_answers
 from wmrl_envs.autoresearch.table import canonical
 from wmrl_envs.autoresearch.toml import read_toml
 
-__all__ = ["Board", "make_board", "predict_all", "rows_digest", "write_board"]
+__all__ = [
+    "POOLS",
+    "Board",
+    "make_board",
+    "predict_all",
+    "predict_entry",
+    "rows_digest",
+    "write_board",
+]
 
 TRIVIAL = "constant answer"
-_POOLS = {"tabular": tabular, "text": text, "image": image, "novelty": novelty}
+POOLS = {"tabular": tabular, "text": text, "image": image, "novelty": novelty}
 _SECONDS = 40
 _BLENDS = 20
 
@@ -69,12 +77,12 @@ def predict_all(source: Path, work: Path) -> Iterator[str]:
     problem = load_problem(source)
     folder = work / f"{problem.spec.name}-{rows_digest(source)}"
     folder.mkdir(parents=True, exist_ok=True)
-    pool = _POOLS[problem.kind]
+    pool = POOLS[problem.kind]
     for tier, entries in (("plain", pool.plain), ("strong", pool.strong)):
         started = time.process_time()
         for entry in entries(problem):
             if not _kept(folder, entry.name).exists():
-                yield _predict(problem, entry, tier, folder)
+                yield predict_entry(problem, entry, tier, folder)
         yield f"{problem.spec.name} {tier}: {time.process_time() - started:.1f} CPU-s"
 
 
@@ -82,7 +90,8 @@ def _kept(folder: Path, name: str) -> Path:
     return folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.npz"
 
 
-def _predict(problem: Problem, entry: Entry, tier: str, folder: Path) -> str:
+def predict_entry(problem: Problem, entry: Entry, tier: str, folder: Path) -> str:
+    """Keeps what one entry predicts, or why it failed; what it cost, as a line."""
     started, note = time.process_time(), ""
     soft: np.ndarray | None = None
     try:

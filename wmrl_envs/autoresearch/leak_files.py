@@ -104,7 +104,7 @@ def _in_text(path: Path, truth: Truth, id_column: str) -> Iterator[str]:
     if path.stat().st_size > _LARGEST:
         return
     text = path.read_bytes().decode("utf-8", errors="replace")
-    words = [canonical(word) for word in re.split(r"[\s,;:\[\](){}\"'|=]+", text)]
+    words = [canonical(word) for word in re.split(r"[\s,;:\[\](){}<>\"'|=]+", text)]
     joined = "\0" + "\0".join(words) + "\0"
     for target, cells in truth.items():
         if target != id_column and len(cells) >= _FEWEST and len(set(cells)) > 1:

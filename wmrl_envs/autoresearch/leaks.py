@@ -33,12 +33,32 @@ def find_leaks(task: Task) -> tuple[str, ...]:
     Returns:
         One sentence a leak; empty if none was found, which does not prove that there is none.
     """
-    answers = read_table((task.folder / "private" / "answers.csv").read_bytes())
+    answers = _answers(task)
     leaks = [*_private_files(task), *_hidden_answers(task, answers)]
-    leaks += [*_order(task, answers), *_repeated_rows(task)]
-    if task.modality != "image":
-        leaks += _telling_columns(task, answers, "test.csv")
-    return (*leaks, *_telling_columns(task, answers, "sample_submission.csv"))
+    if _has_plain_files(task):
+        leaks += [*_order(task, answers), *_repeated_rows(task)]
+    for name in ("test.csv", "sample_submission.csv"):
+        if (task.public_dir / name).is_file():
+            leaks += _telling_columns(task, answers, name)
+    return tuple(leaks)
+
+
+def _answers(task: Task) -> Table:
+    """The answers as a table, whatever format the task lies in."""
+    key = task.answers
+    truth = key.truth if key.truth.ndim == 2 else key.truth[:, None]
+    columns = {task.id_column: key.ids}
+    for name, values in zip(task.target_columns, truth.T, strict=False):
+        cells = [key.labels[code] for code in values] if key.labels else map(str, values.tolist())
+        columns[name] = tuple(cells)
+    return Table(columns, len(key.ids))
+
+
+def _has_plain_files(task: Task) -> bool:
+    """True where training and test rows lie in one file each, in this package's own form."""
+    suffix = "npz" if task.modality == "image" else "csv"
+    files = [task.public_dir / f"{part}.{suffix}" for part in ("train", "test")]
+    return all(path.is_file() for path in files)
 
 
 def _private_files(task: Task) -> Iterator[str]:
@@ -55,8 +75,7 @@ def _private_files(task: Task) -> Iterator[str]:
 
 def _hidden_answers(task: Task, answers: Table) -> Iterator[str]:
     """The sample submission and the columns of the test file are looked at more closely below."""
-    columns = (task.id_column, *task.target_columns)
-    truth = {name: tuple(map(canonical, answers.columns[name])) for name in columns}
+    truth = {name: tuple(map(canonical, cells)) for name, cells in answers.columns.items()}
     for path in sorted(task.public_dir.rglob("*")):
         if path.is_file() and path.name not in _LOOKED_AT:
             yield from answers_in_file(path, truth, task.id_column)
@@ -64,13 +83,16 @@ def _hidden_answers(task: Task, answers: Table) -> Iterator[str]:
 
 def _telling_columns(task: Task, answers: Table, file: str) -> Iterator[str]:
     table = read_table((task.public_dir / file).read_bytes())
-    rows = {canonical(cell): row for row, cell in enumerate(table.columns[task.id_column])}
+    ids = table.columns.get(task.id_column, ())
+    rows = {canonical(cell): row for row, cell in enumerate(ids)}
+    if not set(map(canonical, answers.columns[task.id_column])) <= rows.keys():
+        return  # another format's file that is not aligned with the answers
     order = [rows[canonical(cell)] for cell in answers.columns[task.id_column]]
     for column, cells in table.columns.items():
         if file == "test.csv" and column in task.target_columns:
             yield f"{file} holds the target column {column!r}"
         elif column != task.id_column:
-            for target in task.target_columns:
+            for target in answers.columns.keys() - {task.id_column}:
                 if _tells([cells[row] for row in order], answers.columns[target]):
                     yield f"column {column!r} of {file} tells {target!r}"
 

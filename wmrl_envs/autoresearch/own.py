@@ -132,6 +132,9 @@ def _plan(
     frame: pd.DataFrame, targets: tuple[str, ...], name: str, metric: str | None, limit: float
 ) -> _Plan:
     numbers = metric is not None and get_metric(metric).kind == "value"
+    texts = [column for column in targets if not pd.api.types.is_numeric_dtype(frame[column])]
+    if texts and (numbers or len(targets) > 1):
+        raise ValueError(f"target {texts[0]!r} must hold numbers for metric {metric or 'mcrmse'!r}")
     classes = () if numbers or len(targets) > 1 else _classes(frame[targets[0]])
     if metric is not None and not numbers and not classes:
         raise ValueError(f"metric {metric!r} wants classes, but {list(targets)} holds numbers")
