@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from wmrl_envs.autoresearch.answers import AnswerKey, make_key
 from wmrl_envs.autoresearch.files import read_bytes, read_file
