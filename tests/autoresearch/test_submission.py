@@ -188,6 +188,10 @@ def semicolons(kind: str, rows: Rows, row: int) -> tuple[str, str]:
     return text_of(kind, rows).replace(",", ";"), "column 'id': missing"
 
 
+def numbers(kind: str, rows: Rows, row: int) -> tuple[str, str]:
+    return text_of(kind, ([r[0], "7"] for r in rows)), "'7' is a number; the labels are 'blue'"
+
+
 ANY: dict[str, Mutation] = {
     "missing column": missing_column,
     "second column": second_column,
@@ -215,7 +219,7 @@ NUMBERS: dict[str, Mutation] = {
 CASES = [
     *((kind, name, mutation) for kind in KINDS for name, mutation in ANY.items()),
     *((k, n, m) for k in KINDS if k not in ("text", "word") for n, m in NUMBERS.items()),
-    ("word", "number", lambda kind, rows, row: (text_of(kind, ([r[0], "7"] for r in rows)), "is a number")),
+    ("word", "numbers", numbers),
     ("word", "NaN", cell("NaN")),
     ("scale", "beyond the scale", cell("9")),
     ("classes", "no probability", cell("1.5")),

@@ -27,6 +27,7 @@ __all__ = [
     "image_size",
     "read_arrays",
     "read_head",
+    "walk",
 ]
 
 IMAGE_SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -63,7 +64,7 @@ def describe_folder(root: Path, skip: frozenset[str] = frozenset()) -> list[str]
         skip: Names of files of the folder itself that are left out.
     """
     lines: list[str] = []
-    for folder, files in _walk(root):
+    for folder, files in walk(root):
         shown = [path for path in files if folder != root or path.name not in skip]
         if folder != root and len(shown) > _SINGLE_FILES:
             lines.append(_describe_many(folder, shown, root))
@@ -82,7 +83,7 @@ def find_table(folder: Path, name: str) -> Path | None:
 
 def find_images(folder: Path) -> list[Path]:
     """All images below a folder, sorted."""
-    found = (path for _, files in _walk(folder) for path in files)
+    found = (path for _, files in walk(folder) for path in files)
     return [path for path in found if path.suffix.lower() in IMAGE_SUFFIXES]
 
 
@@ -156,7 +157,7 @@ def _estimate_rows(path: Path, size: int) -> int:
     return round(size * head.count(b"\n") / len(head))
 
 
-def _walk(root: Path) -> Iterator[tuple[Path, list[Path]]]:
+def walk(root: Path) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder with its files, both sorted; links to folders are followed but not in rings."""
     seen: set[Path] = set()
     for folder, folders, files in os.walk(root, followlinks=True):
