@@ -98,16 +98,20 @@ def image_size(path: Path) -> tuple[int, int, str] | None:
         return None
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Path, rows: int | None = None) -> Head:
     """Reads a table; of one over 32 MB only the first 20,000 rows.
+
+    Args:
+        path: The file.
+        rows: Read no more than this many.
 
     Raises:
         TaskFormatError: The file is unreadable.
     """
     try:
         if suffix(path) == ".parquet":
-            return _read_parquet(path)
-        return _read_text(path)
+            return _read_parquet(path, rows)
+        return _read_text(path, rows)
     except (OSError, ValueError, ImportError, zipfile.BadZipFile) as error:
         raise TaskFormatError(f"{path}: {error}") from None
 
@@ -125,23 +129,23 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise TaskFormatError(f"{path}: {error}") from None
 
 
-def _read_parquet(path: Path) -> Head:
+def _read_parquet(path: Path, limit: int | None) -> Head:
     import pandas as pd
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         rows = file.metadata.num_rows
-        if path.stat().st_size <= _WHOLE_BYTES:
+        if limit is None and path.stat().st_size <= _WHOLE_BYTES:
             return Head(pd.read_parquet(path), rows, True)
-        batch = next(file.iter_batches(_HEAD_ROWS))
+        batch = next(file.iter_batches(limit or _HEAD_ROWS))
         return Head(batch.to_pandas(), rows, True)
 
 
-def _read_text(path: Path) -> Head:
+def _read_text(path: Path, limit: int | None) -> Head:
     import pandas as pd
 
     size, kind = path.stat().st_size, suffix(path)
-    limit = None if size <= _WHOLE_BYTES else _HEAD_ROWS
+    limit = limit or (None if size <= _WHOLE_BYTES else _HEAD_ROWS)
     if kind == ".jsonl":
         frame = pd.read_json(path, lines=True, nrows=limit)
     else:

@@ -354,6 +354,8 @@ class TestColumns:
             ("key,red,blue", "id,red,blue\n10,1,0\n", "column 'key': the id of the sample"),
             ("id", "id,red,blue\n10,1,0\n", "no column beside the id"),
             ("id,red,green", "id,red,blue\n10,1,0\n", r"lack columns .*: \['green'\]"),
+            ("id,red", "id,red\n10,1\n", "takes one column for each class beside the id"),
+            ("id,red,red", "id,red\n10,1\n", r"sample_submission.csv: column 'red'.* twice"),
             ("id,red,blue", "id,red,blue\n10,1,0\n11,1,1\n", "row 2: not exactly one class is 1"),
             ("id,red,blue", "id,red,blue\n10,1,0\n10,0,1\n", "row 2: id '10' occurs twice"),
         ],
@@ -363,6 +365,11 @@ class TestColumns:
     ) -> None:
         with pytest.raises(TaskFormatError, match=message):
             self._load(tmp_path, header, answers)
+
+    def test_labels_stand_in_one_column(self, tmp_path: Path) -> None:
+        folder = formats.write_dojo(tmp_path, data__public__sample_submission_csv="id,a,b\n")
+        with pytest.raises(TaskFormatError, match="'accuracy' takes one column beside the id"):
+            load(folder, metric="accuracy")
 
     def test_labels_that_may_be_the_answers_are_told_to_nobody(self, tmp_path: Path) -> None:
         answers = formats.csv_text("id,last", ((i, f"{7 * i}") for i in range(100)))

@@ -38,7 +38,7 @@ def _holds_images(path: Path) -> bool:
 
 
 def _holds_texts(train: Path) -> bool:
-    frame = read_head(train).frame.head(_LOOKED_AT)
+    frame = read_head(train, rows=_LOOKED_AT).frame
     columns = [frame[name].dropna() for name in frame.select_dtypes(exclude="number").columns]
     return any(
         sum(len(str(cell)) for cell in cells) > _LONG_TEXT * len(cells)
