@@ -56,11 +56,33 @@ class WrappersBench:
 
 
 @dataclass(frozen=True)
+class GradingBench:
+    """Time the grading of a submission beside pandas and scikit-learn alone, to a million rows."""
+
+    quick: bool = False
+    """Few rounds and rows: seconds instead of a minute, and noisier."""
+    out: Path | None = None
+    """Write `results.json` and `table.md` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.grading import compare_grading
+
+        rows = (1_000, 30_000) if self.quick else (1_000, 30_000, 1_000_000)
+        comparison = compare_grading(rows, 3 if self.quick else 7, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
+        | Annotated[GradingBench, subcommand("grading")]
         | Annotated[WrappersBench, subcommand("wrappers")]
     )
 

@@ -98,7 +98,7 @@ def integers(cells: Sequence[str]) -> np.ndarray | None:
     try:
         if max(map(len, cells), default=0) > _LONGEST_INTEGER:
             return None
-        return np.array(list(map(int, cells)), dtype=np.int64)
+        return np.fromiter(map(int, cells), np.int64, len(cells))
     except ValueError:
         return None
 

@@ -162,6 +162,8 @@ def _some(names: Sequence[str]) -> str:
 
 def _values(spec: TaskSpec) -> str:
     kind = spec.measure.kind
+    if kind == "label" and not spec.classes:
+        return "Values are labels like those of the training data."
     if kind == "label" and len(spec.classes) > _SHOWN:
         return f"Values are labels, such as {_some(spec.classes)}."
     if kind == "label":

@@ -27,6 +27,7 @@ __all__ = [
     "image_size",
     "read_arrays",
     "read_head",
+    "walk",
 ]
 
 IMAGE_SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -63,7 +64,7 @@ def describe_folder(root: Path, skip: frozenset[str] = frozenset()) -> list[str]
         skip: Names of files of the folder itself that are left out.
     """
     lines: list[str] = []
-    for folder, files in _walk(root):
+    for folder, files in walk(root):
         shown = [path for path in files if folder != root or path.name not in skip]
         if folder != root and len(shown) > _SINGLE_FILES:
             lines.append(_describe_many(folder, shown, root))
@@ -82,7 +83,7 @@ def find_table(folder: Path, name: str) -> Path | None:
 
 def find_images(folder: Path) -> list[Path]:
     """All images below a folder, sorted."""
-    found = (path for _, files in _walk(folder) for path in files)
+    found = (path for _, files in walk(folder) for path in files)
     return [path for path in found if path.suffix.lower() in IMAGE_SUFFIXES]
 
 
@@ -97,16 +98,20 @@ def image_size(path: Path) -> tuple[int, int, str] | None:
         return None
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Path, rows: int | None = None) -> Head:
     """Reads a table; of one over 32 MB only the first 20,000 rows.
+
+    Args:
+        path: The file.
+        rows: Read no more than this many.
 
     Raises:
         TaskFormatError: The file is unreadable.
     """
     try:
         if suffix(path) == ".parquet":
-            return _read_parquet(path)
-        return _read_text(path)
+            return _read_parquet(path, rows)
+        return _read_text(path, rows)
     except (OSError, ValueError, ImportError, zipfile.BadZipFile) as error:
         raise TaskFormatError(f"{path}: {error}") from None
 
@@ -124,23 +129,23 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise TaskFormatError(f"{path}: {error}") from None
 
 
-def _read_parquet(path: Path) -> Head:
+def _read_parquet(path: Path, limit: int | None) -> Head:
     import pandas as pd
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         rows = file.metadata.num_rows
-        if path.stat().st_size <= _WHOLE_BYTES:
+        if limit is None and path.stat().st_size <= _WHOLE_BYTES:
             return Head(pd.read_parquet(path), rows, True)
-        batch = next(file.iter_batches(_HEAD_ROWS))
+        batch = next(file.iter_batches(limit or _HEAD_ROWS))
         return Head(batch.to_pandas(), rows, True)
 
 
-def _read_text(path: Path) -> Head:
+def _read_text(path: Path, limit: int | None) -> Head:
     import pandas as pd
 
     size, kind = path.stat().st_size, suffix(path)
-    limit = None if size <= _WHOLE_BYTES else _HEAD_ROWS
+    limit = limit or (None if size <= _WHOLE_BYTES else _HEAD_ROWS)
     if kind == ".jsonl":
         frame = pd.read_json(path, lines=True, nrows=limit)
     else:
@@ -156,7 +161,7 @@ def _estimate_rows(path: Path, size: int) -> int:
     return round(size * head.count(b"\n") / len(head))
 
 
-def _walk(root: Path) -> Iterator[tuple[Path, list[Path]]]:
+def walk(root: Path) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder with its files, both sorted; links to folders are followed but not in rings."""
     seen: set[Path] = set()
     for folder, folders, files in os.walk(root, followlinks=True):

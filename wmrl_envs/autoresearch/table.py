@@ -81,7 +81,7 @@ def read_table(data: bytes, *, max_rows: int | None = None) -> Table:
 
 def _read_plain(text: str, max_rows: int | None) -> Table | None:
     """Splits a text without quotes, blank lines or faults at once; None where there are any."""
-    text = text.removesuffix("\n").replace("\r\n", "\n") + "\n"
+    text = text.replace("\r\n", "\n").removesuffix("\n") + "\n"
     if '"' in text or "\r" in text or "\n\n" in text or text == "\n":
         return None
     header = text[: text.index("\n")].split(",")
@@ -146,7 +146,7 @@ def parse_numbers(cells: Sequence[str]) -> np.ndarray:
     joined = "".join(cells)
     if joined.isascii() and "_" not in joined:
         try:
-            numbers = np.array(list(map(float, cells)), dtype=np.float64)
+            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
             return np.where(np.isfinite(numbers), numbers, np.nan)
         except ValueError:
             pass

@@ -54,10 +54,22 @@ def match_columns(
     if not predictions:
         raise TableError("the sample submission has no column beside the id", column=identity)
     free = [name for name in header if name != identity and name not in aside]
+    _check_count(predictions, metric)
     if set(predictions) <= set(free):
         _warn_unused(free, predictions)
         return Columns(identity, predictions, predictions)
     return _match_one_target(answers, identity, predictions, free, metric)
+
+
+def _check_count(predictions: tuple[str, ...], metric: Metric) -> None:
+    several = metric.columns == "class"
+    single = metric.kind in ("label", "text") and not several
+    if (several and len(predictions) < 2) or (single and len(predictions) > 1):
+        wanted = "one column for each class" if several else "one column"
+        raise TableError(
+            f"metric {metric.name!r} takes {wanted} beside the id, the sample submission has "
+            f"{list(predictions[:_LISTED])}"
+        )
 
 
 def _match_one_target(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from wmrl_envs.autoresearch.answers import AnswerKey, make_key
-from wmrl_envs.autoresearch.files import read_bytes, read_file
+from wmrl_envs.autoresearch.files import is_lfs_pointer, read_file
 from wmrl_envs.autoresearch.formats import dsbench, mle_bench, mle_dojo
 from wmrl_envs.autoresearch.formats.boards import GapRanking, find_boards, load_boards
 from wmrl_envs.autoresearch.formats.columns import Columns, match_columns
@@ -232,13 +232,13 @@ def _header(sample: Path | None) -> list[str] | None:
     """The columns of a sample submission; of a large one only the beginning is read."""
     if sample is None:
         return None
-    if sample.suffix.lower() != ".csv":
-        return list(read_file(sample).columns)
-    with sample.open("rb") as file:
-        line = file.readline(_HEADER_BYTES)
-    if line.startswith(b"version https://git-lfs"):
-        read_bytes(sample)
-    return list(read_table(line).columns)
+    try:
+        if sample.suffix.lower() != ".csv" or is_lfs_pointer(sample):
+            return list(read_file(sample).columns)
+        with sample.open("rb") as file:
+            return list(read_table(file.readline(_HEADER_BYTES)).columns)
+    except TableError as error:
+        raise TaskFormatError(f"{sample}: {error}") from None
 
 
 def _spec(

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from wmrl_envs.autoresearch.survey import IMAGE_SUFFIXES, find_table, read_head
+from wmrl_envs.autoresearch.survey import IMAGE_SUFFIXES, find_table, read_head, walk
 
 __all__ = ["find_modality"]
 
@@ -20,7 +20,8 @@ def find_modality(public: Path) -> str:
     Args:
         public: The public folder.
     """
-    if any(map(_holds_images, islice(public.rglob("*"), _SCANNED))):
+    files = (path for _, listed in walk(public) for path in listed)
+    if any(map(_holds_images, islice(files, _SCANNED))):
         return "image"
     train = find_table(public, "train")
     return "text" if train is not None and _holds_texts(train) else "tabular"
@@ -37,7 +38,7 @@ def _holds_images(path: Path) -> bool:
 
 
 def _holds_texts(train: Path) -> bool:
-    frame = read_head(train).frame.head(_LOOKED_AT)
+    frame = read_head(train, rows=_LOOKED_AT).frame
     columns = [frame[name].dropna() for name in frame.select_dtypes(exclude="number").columns]
     return any(
         sum(len(str(cell)) for cell in cells) > _LONG_TEXT * len(cells)

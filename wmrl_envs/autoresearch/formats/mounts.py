@@ -4,6 +4,7 @@ import os
 import posixpath
 import warnings
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -32,10 +33,10 @@ def find_mounts(
             folder cannot be mounted.
     """
     mounts = {str(layout.public): _DATA}
-    for number, path in enumerate(_entries(layout.public)):
+    for path in islice(_entries(layout.public), _SCANNED):
         if path.is_symlink():
             mounts |= _follow(path, layout)
-        elif number < _SCANNED and path.is_file() and is_lfs_pointer(path):
+        elif path.is_file() and is_lfs_pointer(path):
             read_bytes(path)
     for folder, place in (data or {}).items():
         mounts |= {_checked(Path(folder).absolute(), layout): place}
@@ -47,10 +48,10 @@ def find_mounts(
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """All files, and the links to folders."""
+    """The links to folders and the files, folder by folder."""
     for place, folders, files in os.walk(folder):
         linked = [name for name in folders if Path(place, name).is_symlink()]
-        yield from (Path(place, name) for name in sorted(files + linked))
+        yield from (Path(place, name) for name in linked + sorted(files))
 
 
 def _follow(link: Path, layout: Layout) -> dict[str, str]:

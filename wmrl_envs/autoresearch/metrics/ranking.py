@@ -39,6 +39,7 @@ def col_auc(truth: np.ndarray, scores: np.ndarray) -> float:
     Raises:
         ValueError: Every column holds one class.
     """
+    truth, scores = (array.reshape(len(array), -1) for array in (truth, scores))
     scored = [
         auc(truth[known, column], scores[known, column])
         for column, known in enumerate((truth >= 0).T)
