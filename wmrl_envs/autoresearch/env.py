@@ -105,6 +105,7 @@ class AutoResearchEnv(gym.Env[Observation, str]):
     | `cache`          | `True`       | execute equal programs once: `True` remembers in memory, a path also in a SQLite file that later runs and other processes share, `False` executes every time |
     | `execution_seed` | `0`          | the seed that every program starts with                     |
     | `render_mode`    | `None`       | `"ansi"`: `render` returns the episode so far as text       |
+    | `cache_dir`      | `None`       | where bundled tasks are laid out; None: the user's cache folder |
 
     Under ``AsyncVectorEnv`` pass ``shared_memory=False`` and no shared sandbox; prefer
     ``gym.make_vec``, which executes the programs of all sub-environments as one batch.
@@ -140,8 +141,9 @@ class AutoResearchEnv(gym.Env[Observation, str]):
         cache: CacheSpecifier = True,
         execution_seed: int = 0,
         render_mode: str | None = None,
+        cache_dir: catalog.CacheDir = None,
     ) -> None:
-        self.tasks = catalog.resolve(tasks)
+        self.tasks = catalog.resolve(tasks, cache_dir=cache_dir)
         self.max_turns = max_turns
         self.render_mode = checked_render_mode(render_mode)
         self._rules = Rules(self.tasks, max_turns, reward, observation, feedback)

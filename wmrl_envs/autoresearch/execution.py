@@ -16,8 +16,6 @@ __all__ = ["Executor", "Metrics"]
 
 _logger = logging.getLogger(__name__)
 
-_DATA_MOUNT = "/data"
-
 
 @dataclass
 class Metrics:
@@ -170,7 +168,7 @@ class Executor:
         task = submission.task
         return Job(
             code=submission.code,
-            ro_data={str(task.public_dir): _DATA_MOUNT},
+            ro_data=task.mounts,
             limits=self._limits_of(task),
             seed=self._seed,
             hidden=(str(task.private_dir),),

@@ -24,7 +24,7 @@ def execution_key(task: str, data: str, code: str, seed: int, limits: Limits) ->
 
     Args:
         task: The task's name.
-        data: The digest of the task's public files, see :func:`digest_folder`.
+        data: What stands for the data that the program may read; see :func:`digest_folder`.
         code: The program.
         seed: The seed that it is started with.
         limits: The limits that it runs under.

@@ -10,6 +10,7 @@ from wmrl_envs.autoresearch.execution_cache import ExecutionCache
 from wmrl_envs.autoresearch.execution_key import digest_folder, execution_key
 from wmrl_envs.autoresearch.outcome import Outcome, Submission, grade_execution
 from wmrl_envs.autoresearch.sandbox import Execution, Limits
+from wmrl_envs.autoresearch.task import Task
 
 __all__ = ["CacheSpecifier", "OutcomeCache"]
 
@@ -38,17 +39,24 @@ class OutcomeCache:
         self._feedback = feedback
         self._file = None if isinstance(cache, bool) else ExecutionCache(cache)
         self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
-        self._digests: dict[Path, str] = {}
+        self._digests: dict[tuple[tuple[str, str], ...], str] = {}
 
     def key(self, position: int, submission: Submission, seed: int, limits: Limits) -> Hashable:
         """Equal for submissions that may share an execution; without a cache, for none."""
         if not self._enabled:
             return position
         task = submission.task
-        digest = self._digests.get(task.public_dir)
-        if digest is None:
-            digest = self._digests[task.public_dir] = digest_folder(task.public_dir)
-        return execution_key(task.name, digest, submission.code, seed, limits)
+        return execution_key(task.name, self._data(task), submission.code, seed, limits)
+
+    def _data(self, task: Task) -> str:
+        """What stands for a task's data: a file outlives changes of them, the memory does not."""
+        mounts = tuple(sorted(task.mounts.items()))
+        if self._file is None:
+            return repr(mounts)
+        if mounts not in self._digests:
+            digests = [(place, digest_folder(Path(folder))) for folder, place in mounts]
+            self._digests[mounts] = repr(digests)
+        return self._digests[mounts]
 
     def recall(self, key: Hashable, submission: Submission) -> Outcome | None:
         """The outcome of a key, from memory or graded anew from the file; None if unknown.

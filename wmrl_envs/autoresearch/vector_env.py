@@ -56,6 +56,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         workers: Programs that an own sandbox executes at once.
         autoreset_mode: What happens to finished sub-environments, as a mode or as its value.
         max_episode_steps: Truncates episodes after so many steps; None or -1 for no limit.
+        cache_dir: Where bundled tasks are laid out; None for the user's cache folder.
 
     Raises:
         ExecutionCacheError: The file ``cache`` cannot be used.
@@ -90,9 +91,10 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         workers: int = 2,
         autoreset_mode: str | AutoresetMode = AutoresetMode.DISABLED,
         max_episode_steps: int | None = None,
+        cache_dir: catalog.CacheDir = None,
     ) -> None:
         self.num_envs = checked_int("num_envs", num_envs, least=1)
-        self.tasks = catalog.resolve(tasks)
+        self.tasks = catalog.resolve(tasks, cache_dir=cache_dir)
         self.max_turns = max_turns
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = _checked_mode(autoreset_mode)

