@@ -23,6 +23,7 @@ from tyro.conf import (
 
 import wmrl_envs
 from wmrl_envs.benchmarks.commands.base import UsageError
+from wmrl_envs.benchmarks.commands.bench import Bench
 from wmrl_envs.benchmarks.commands.collect import Collect
 from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.doctor import Doctor
@@ -47,6 +48,7 @@ _COMMANDS = (
     | Annotated[Train, subcommand("train")]
     | Annotated[Eval, subcommand("eval")]
     | Annotated[Collect, subcommand("collect")]
+    | Annotated[Bench, subcommand("bench")]
     | Annotated[Tasks, subcommand("tasks")]
     | Annotated[Doctor, subcommand("doctor")]
 )

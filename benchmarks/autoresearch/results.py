@@ -1,19 +1,13 @@
 """The results of a comparison as one JSON file: numbers, command, versions, machine."""
 
-import os
-import platform
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from wmrl_envs.benchmarks.autoresearch.summary import ArmResult, Run
-
-_PACKAGES = ("wmrl-envs", "gymnasium", "numpy", "pandas", "scikit-learn", "torch", "transformers")
+from wmrl_envs.benchmarks.provenance import provenance
 
 
 def results_record(runs: Mapping[str, Sequence[Run]], command: Sequence[str]) -> dict[str, Any]:
@@ -28,21 +22,9 @@ def results_record(runs: Mapping[str, Sequence[Run]], command: Sequence[str]) ->
         ``result`` (the table's row), its settings and the final scores of each seed.
     """
     return {
-        "command": " ".join(("wmrl", *_without_folder(command))),
-        "date": date.today().isoformat(),
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, {sys.platform}",
+        **provenance(command),
         "arms": {name: _arm(arm_runs) for name, arm_runs in runs.items()},
     }
-
-
-def _without_folder(command: Sequence[str]) -> list[str]:
-    """The command without where its run folder was."""
-    kept = [word for word in command if not word.startswith("--out=")]
-    if "--out" in kept:
-        at = kept.index("--out")
-        del kept[at : at + 2]
-    return kept
 
 
 def _arm(runs: Sequence[Run]) -> dict[str, Any]:

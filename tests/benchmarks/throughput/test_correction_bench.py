@@ -1,0 +1,19 @@
+"""The comparisons of the reward path."""
+
+from wmrl_envs.benchmarks.throughput.correction import compare_correction
+from wmrl_envs.benchmarks.throughput.wrappers import compare_wrappers
+
+
+def test_a_correction_step_is_compared_at_each_number_of_pairs() -> None:
+    comparison = compare_correction((8, 64), rounds=2, steps=3, command=["bench"])
+    assert [row[0] for row in comparison.rows] == [8, 8, 8, 64, 64, 64]
+    assert all(row[2] > 0 for row in comparison.rows)
+    assert comparison.record["command"] == "wmrl bench"
+    assert set(comparison.record["figures"]) == {"8", "64"}
+
+
+def test_wrapped_steps_are_compared_at_each_size() -> None:
+    comparison = compare_wrappers((1, 4), rounds=2, steps=40, command=[])
+    by_name = {(size, name): ratio for size, name, _, ratio in comparison.rows}
+    assert len(by_name) == 6 and by_name[4, "TransformReward"] == 1.0
+    assert len(comparison.findings) == 2
