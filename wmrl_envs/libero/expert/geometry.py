@@ -1,10 +1,11 @@
 """The expert's geometry: rotations, grasp directions and pushing paths, in metres and radians."""
 
+import math
+from math import cos, sin
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 __all__ = [
     "Vector",
@@ -43,13 +44,26 @@ def gripper_rotation(yaw: float = 0.0, tilt: float = 0.0) -> Vector:
         >>> gripper_rotation(yaw=0.0)[:, 0]  # the axis along which the fingers close
         array([0., 1., 0.])
     """
-    turn = Rotation.from_euler("zx", [yaw, tilt]).as_matrix()
-    return np.asarray(turn @ _DOWN)
+    turn = np.array([[cos(yaw), -sin(yaw), 0.0], [sin(yaw), cos(yaw), 0.0], [0.0, 0.0, 1.0]])
+    lean = np.array([[1.0, 0.0, 0.0], [0.0, cos(tilt), -sin(tilt)], [0.0, sin(tilt), cos(tilt)]])
+    return np.asarray(lean @ turn @ _DOWN)
 
 
 def rotation_error(rotation: Vector, target: Vector) -> Vector:
-    """The rotation vector (3,), in world axes, that turns ``rotation`` into ``target``."""
-    return np.asarray(Rotation.from_matrix(target @ rotation.T).as_rotvec())
+    """The rotation vector (3,), rad, in world axes, that turns ``rotation`` into ``target``.
+
+    The two must be less than half a turn apart.
+
+    Example:
+        >>> rotation_error(gripper_rotation(), gripper_rotation(yaw=0.5)).round(6) + 0.0
+        array([0. , 0. , 0.5])
+    """
+    turn = target @ rotation.T
+    axis = 0.5 * np.array(
+        [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
+    )
+    sine, cosine = math.sqrt(float(axis @ axis)), 0.5 * (float(np.trace(turn)) - 1.0)
+    return axis * (math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0)
 
 
 def nearest_half_turn(angle: float) -> float:
