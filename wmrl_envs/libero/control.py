@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ControlState", "OperationalSpaceControl"]
+__all__ = ["ControlState", "OperationalSpaceControl", "Sample"]
 
 _Array = NDArray[np.float64]
 
@@ -34,6 +34,22 @@ class ControlState:
     goal_rotation: _Array
     fingers: tuple[float, float]
     fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What an observation is made of: stock LIBERO samples it after the last substep but one.
+
+    Attributes:
+        posed: (nq,), joint positions that poses and pictures belong to: those before that substep,
+            since nothing is computed anew when it is over.
+        positions: (nq,), joint positions after it.
+        velocities: (nv,), joint velocities after it.
+    """
+
+    posed: _Array
+    positions: _Array
+    velocities: _Array
 
 
 class OperationalSpaceControl:
@@ -65,22 +81,24 @@ class OperationalSpaceControl:
             fresh=True,
         )
 
-    def step(self, action: _Array) -> _Array:
+    def step(self, action: _Array) -> Sample:
         """Advances the simulator by one control step (0.05 s).
 
         Args:
             action: (7,), float64; clipped to [-1, 1].
 
         Returns:
-            (nq,), the positions that the simulator's derived quantities (poses, contacts) belong
-            to afterwards: those before the last substep, so they are 2 ms older than the state.
+            What stock LIBERO's observation of this step is made of.
         """
+        qpos, qvel = self._data.qpos, self._data.qvel
         state = self._substep(action, self.state, first=True)
-        for _ in range(self._substeps - 2):
+        for _ in range(self._substeps - 3):
             state = self._substep(action, state)
-        positions = self._data.qpos.copy()
+        posed = qpos.copy()
+        state = self._substep(action, state)
+        sample = Sample(posed, qpos.copy(), qvel.copy())
         self.state = self._substep(action, state)
-        return positions
+        return sample
 
     def _substep(self, action: _Array, state: ControlState, first: bool = False) -> ControlState:
         self._mujoco.mj_step1(self._model, self._data)

@@ -9,25 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmrl_envs.libero import stock
-from wmrl_envs.libero.control import ControlState, OperationalSpaceControl
+from wmrl_envs.libero.control import ControlState, OperationalSpaceControl, Sample
 from wmrl_envs.libero.suites import LiberoTask
 
 __all__ = ["Scene", "Simulation", "Snapshot"]
 
 _Array = NDArray[np.float64]
-_PLACEMENTS = 100
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a picture shows: enough to render a moment later, or somewhere else.
+    """What is observed of one moment: enough for a picture later, or of another camera.
 
     Attributes:
-        positions: (nq,), joint positions.
+        sample: Positions and velocities.
         site_alphas: (nsite,), float32, opacity of the sites; a stove's flame is one.
     """
 
-    positions: _Array
+    sample: Sample
     site_alphas: NDArray[np.float32]
 
 
@@ -38,13 +37,15 @@ class Snapshot:
     Attributes:
         physics: MuJoCo's integration state.
         control: The controller's memory.
-        scene: What is seen: positions are those of the simulator's derived quantities.
+        scene: What is observed.
+        site_alphas: (nsite,), float32, what the next scene will show of them.
         visible: The switches of the fixtures' visible parts, by fixture.
     """
 
     physics: _Array
     control: ControlState
     scene: Scene
+    site_alphas: NDArray[np.float32]
     visible: dict[str, dict[str, tuple[str, bool]]]
 
 
@@ -64,7 +65,9 @@ class Simulation:
         task: The task.
         domain: The robosuite environment, for what this class does not offer. Do not step it.
         model: The ``mujoco.MjModel``.
-        data: The ``mujoco.MjData``.
+        data: The ``mujoco.MjData``; as in stock LIBERO its poses and contacts are those before the
+            last substep, 2 ms old.
+        scene: What is observed of the present moment.
     """
 
     def __init__(self, task: LiberoTask, fixture_seed: int = 0) -> None:
@@ -77,14 +80,18 @@ class Simulation:
         self._mujoco = mujoco
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
         self._control = OperationalSpaceControl(self.domain)
-        self._seen = self.data.qpos.copy()
+        self._scratch: Any = None
+        self.scene = self._present()
         self._beginning = self.snapshot()
 
-    def start(self, initial_state: _Array) -> None:
+    def start(self, initial_state: _Array) -> bool:
         """Starts from a recorded state, as a fresh stock environment would.
 
         Args:
             initial_state: (1 + nq + nv,), time, positions and velocities.
+
+        Returns:
+            Is the task's goal reached already?
         """
         self._mujoco.mj_resetData(self.model, self.data)
         self.restore(self._beginning)
@@ -93,8 +100,9 @@ class Simulation:
         self.data.qpos[:] = initial_state[1 : 1 + nq]
         self.data.qvel[:] = initial_state[1 + nq :]
         self._mujoco.mj_forward(self.model, self.data)
-        self._seen = self.data.qpos.copy()
-        self.refresh_visuals()
+        success = self._refresh()
+        self.scene = self._present()
+        return success
 
     def step(self, action: _Array) -> bool:
         """Advances by one control step (0.05 s, 25 substeps).
@@ -105,54 +113,68 @@ class Simulation:
         Returns:
             Is the task's goal reached?
         """
-        self._seen = self._control.step(action)
-        return self.refresh_visuals()
-
-    def refresh_visuals(self) -> bool:
-        """Shows what the state implies (a stove's flame); returns whether the goal is reached."""
-        success = bool(self.domain._check_success())
-        self.domain._post_process()
-        return success
-
-    def scene(self) -> Scene:
-        """What a picture of this moment shows.
-
-        As in stock LIBERO, pictures and poses lag the state by the last substep, 2 ms.
-        """
-        return Scene(self._seen, self.model.site_rgba[:, 3].copy())
+        self.scene = Scene(self._control.step(action), self._site_alphas())
+        return self._refresh()
 
     def snapshot(self) -> Snapshot:
         """The present moment, to be given to :meth:`restore`."""
         physics = np.empty(self._mujoco.mj_stateSize(self.model, self._kind))
         self._mujoco.mj_getState(self.model, self.data, physics, self._kind)
-        return Snapshot(physics, self._control.state, self.scene(), self._visible())
+        visible = {name: dict(parts) for name, parts in self._visible_parts()}
+        return Snapshot(physics, self._control.state, self.scene, self._site_alphas(), visible)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Goes back to a moment; what follows is bitwise what followed then."""
-        self.data.qpos[:] = snapshot.scene.positions
+        # The simulator's poses and contacts are those before the last substep.
+        self.data.qpos[:] = snapshot.scene.sample.positions
         self._mujoco.mj_fwdPosition(self.model, self.data)
         self._mujoco.mj_setState(self.model, self.data, snapshot.physics, self._kind)
-        self.model.site_rgba[:, 3] = snapshot.scene.site_alphas
-        for name, parts in snapshot.visible.items():
-            self.domain.get_object(name).object_properties["vis_site_names"].update(parts)
-        self._control.state, self._seen = snapshot.control, snapshot.scene.positions
+        self.model.site_rgba[:, 3] = snapshot.site_alphas
+        for name, parts in self._visible_parts():
+            parts.update(snapshot.visible[name])
+        self._control.state, self.scene = snapshot.control, snapshot.scene
+
+    def posed(self, scene: Scene) -> Any:
+        """A ``mujoco.MjData`` with the poses of a scene; the next call overwrites it."""
+        if self._scratch is None:
+            self._scratch = self._mujoco.MjData(self.model)
+        self._scratch.qpos[:] = scene.sample.posed
+        self._mujoco.mj_kinematics(self.model, self._scratch)
+        return self._scratch
+
+    def still(self, tolerance: float) -> bool:
+        """Does nothing but the robot move faster than this (m/s, rad/s)?"""
+        robot = self.domain.robots[0]
+        count = len(robot._ref_joint_vel_indexes) + len(robot._ref_gripper_joint_vel_indexes)
+        return bool(np.all(np.abs(self.data.qvel[count:]) < tolerance))
 
     def close(self) -> None:
         """Frees the stock environment; may be called twice."""
         if self.domain is not None:
             self.domain.close()
-            self.domain = self.model = self.data = None
+            self.domain = self.model = self.data = self._scratch = None
 
-    def _visible(self) -> dict[str, dict[str, tuple[str, bool]]]:
-        return {
-            name: dict(self.domain.get_object(name).object_properties["vis_site_names"])
-            for name in self.domain.visualization_sites_list
-        }
+    def _refresh(self) -> bool:
+        """Shows what the state implies (a stove's flame); returns whether the goal is reached."""
+        success = bool(self.domain._check_success())
+        self.domain._post_process()
+        return success
+
+    def _present(self) -> Scene:
+        positions, velocities = self.data.qpos.copy(), self.data.qvel.copy()
+        return Scene(Sample(positions, positions, velocities), self._site_alphas())
+
+    def _site_alphas(self) -> NDArray[np.float32]:
+        return np.array(self.model.site_rgba[:, 3])
+
+    def _visible_parts(self) -> Iterator[tuple[str, dict[str, tuple[str, bool]]]]:
+        for name in self.domain.visualization_sites_list:
+            yield name, self.domain.get_object(name).object_properties["vis_site_names"]
 
 
 def _fresh_domain(task: LiberoTask, seed: int) -> Any:
     """A robosuite environment without renderer, seeded and reset as an evaluation script does."""
-    libero = stock.simulator()
+    stock.simulator()
     from libero.libero.envs.env_wrapper import ControlEnv
 
     with _seeded_numpy(seed), stock.silence():

@@ -14,8 +14,15 @@ from wmrl_envs.libero import stock
 __all__ = ["LiberoTask", "suite", "suite_names"]
 
 _TABLES = frozenset(
-    ["coffee_table", "countertop", "floor", "kitchen_table", "living_room_table"]
-    + ["main_table", "study_table"]
+    {
+        "coffee_table",
+        "countertop",
+        "floor",
+        "kitchen_table",
+        "living_room_table",
+        "main_table",
+        "study_table",
+    }
 )
 
 
