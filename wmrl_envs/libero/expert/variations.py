@@ -66,7 +66,7 @@ def failing(plan: Plan, failure: Failure, rng: np.random.Generator) -> Plan:
     if failure not in FAILURES:
         raise ValueError(f"failure must be one of {FAILURES}, got {failure!r}")
     if failure == "stop":
-        return _cut(plan, int(rng.integers(sum(len(step.skills) for step in plan))))
+        return _cut(plan, int(rng.integers(1, len(_skills(plan)))))
     kind = Place if failure == "misplace" else Grasp
     places = [i for i, skill in enumerate(_skills(plan)) if isinstance(skill, kind)]
     index = int(rng.choice(places))
