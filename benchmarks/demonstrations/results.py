@@ -43,7 +43,8 @@ def expert_record(
 
 
 def expert_table(demonstrations: Sequence[Demonstration]) -> Table:
-    """One row a task, then all."""
+    """One row a task, then all; failures on purpose do not count."""
+    demonstrations = [demo for demo in demonstrations if demo.recipe.failure is None]
     table = Table("task", "instruction", "train", "held out", "steps", "longest")
     for task in _tasks(demonstrations):
         chosen = _task(demonstrations, task)

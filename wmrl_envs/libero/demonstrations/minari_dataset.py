@@ -53,7 +53,8 @@ def write_minari(
     from minari.dataset.minari_storage import MinariStorage
 
     name = dataset_id(_only_task(demonstrations))
-    final, unfinished = root / name, root / f"{name}.part"
+    final = root.resolve() / name  # Minari looks for a relative path twice
+    unfinished = final.with_name(f".{final.name}")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     storage = MinariStorage.new(

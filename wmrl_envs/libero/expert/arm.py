@@ -80,16 +80,18 @@ class Arm:
         speed: float = 1.0,
         steps: int = 80,
         until: Callable[[], bool] = lambda: False,
+        push: bool = False,
     ) -> Actions:
         """Goes to a position (3,), m, and to the orientation to hold.
 
-        Ends when it has arrived, when something is in the way, when ``until`` says so, or when it
-        is out of ``steps``.
+        Ends when it has arrived, when ``until`` says so, when it is out of ``steps``, or when
+        something is in the way, unless it is there to ``push``.
         """
         left: list[Vector] = []
         for _ in range(steps):
             left.append(self._left(target))
-            if self._arrived(left[-1], tolerance) or _stalled(left) or until():
+            stuck = not push and _stalled(left)
+            if self._arrived(left[-1], tolerance) or stuck or until():
                 return
             yield self.act(target, speed)
 

@@ -147,7 +147,7 @@ class Push:
         arm.rotation = gripper_rotation(self.yaw, self.tilt)
         base = arm.workspace.position(self.where)
         for offset in self.path:
-            yield from arm.move(base + offset, self.tolerance, until=done)
+            yield from arm.move(base + offset, self.tolerance, until=done, push=True)
 
 
 @dataclass(frozen=True)
