@@ -128,7 +128,7 @@ _MUG_INSIDE = Step(
         Place(
             "white_yellow_mug_1",
             "microwave_1",
-            (-0.03, -0.048, 0.036),
+            (0.0, -0.048, 0.036),
             via=[(0.0, -0.19, 0.05), (0.0, -0.17, 0.0)],
             retreat=(0.0, -0.12, 0.03),
             yaw=_ALONG_X,
