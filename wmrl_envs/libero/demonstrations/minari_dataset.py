@@ -110,7 +110,7 @@ def _buffer(
     return EpisodeBuffer(
         options=dict(start_options(demonstration.recipe)),
         observations={**demonstration.observations, **images},
-        actions=demonstration.actions,  # type: ignore[arg-type]  # any array will do
+        actions=demonstration.actions,
         rewards=list(demonstration.rewards),
         terminations=list(last & demonstration.success),
         truncations=list(last & (not demonstration.success)),

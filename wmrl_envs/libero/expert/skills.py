@@ -114,7 +114,7 @@ class Place:
     by_box: bool = False
 
     def actions(self, arm: Arm, done: Callable[[], bool]) -> Actions:
-        """Goes by the ``via`` points, lowers, opens the fingers unless done, retreats."""
+        """Goes by the ``via`` points, lowers, opens the fingers, retreats."""
         _, yaw = _reference(arm, self.what, self.by_box, self.yaw, across=False)
         arm.rotation = gripper_rotation(yaw, self.tilt)
         goal = arm.workspace.position(self.where) + self.offset

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmrl_envs.libero.expert.arm import Actions, Arm
 from wmrl_envs.libero.expert.plans import Plan, Step
@@ -17,6 +18,9 @@ Failure: TypeAlias = Literal["drop", "miss", "misplace", "stop"]
 stop part of the way."""
 
 FAILURES: tuple[Failure, ...] = get_args(Failure)
+
+_Shift: TypeAlias = Sequence[float] | NDArray[np.float64]
+"""Two lengths, along x and y, m."""
 
 _BESIDE = 0.07
 """How far from the object a hand closes that misses it, m."""
@@ -34,7 +38,7 @@ class Release:
         yield from arm.wait(10)
 
 
-def shifted_grasps(plan: Plan, shift: Sequence[float]) -> Plan:
+def shifted_grasps(plan: Plan, shift: _Shift) -> Plan:
     """The plan with every grasp off by a constant.
 
     Args:
@@ -84,11 +88,11 @@ def _faulty(skill: Skill, failure: Failure, rng: np.random.Generator) -> list[Sk
     return [skill, Release()]
 
 
-def _shifted(grasp: Grasp, shift: Sequence[float] | np.ndarray) -> Grasp:
+def _shifted(grasp: Grasp, shift: _Shift) -> Grasp:
     return replace(grasp, offsets=[_moved(offset, shift) for offset in grasp.offsets])
 
 
-def _moved(offset: Offset, shift: Sequence[float] | np.ndarray) -> Offset:
+def _moved(offset: Offset, shift: _Shift) -> Offset:
     return (offset[0] + float(shift[0]), offset[1] + float(shift[1]), offset[2])
 
 
