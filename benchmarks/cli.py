@@ -26,6 +26,7 @@ from wmrl_envs.benchmarks.commands.base import UsageError
 from wmrl_envs.benchmarks.commands.bench import Bench
 from wmrl_envs.benchmarks.commands.collect import Collect
 from wmrl_envs.benchmarks.commands.demo import Demo
+from wmrl_envs.benchmarks.commands.demos import Demos
 from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
 from wmrl_envs.benchmarks.commands.tasks import Tasks
@@ -49,6 +50,7 @@ _COMMANDS = (
     | Annotated[Eval, subcommand("eval")]
     | Annotated[Collect, subcommand("collect")]
     | Annotated[Bench, subcommand("bench")]
+    | Annotated[Demos, subcommand("demos")]
     | Annotated[Tasks, subcommand("tasks")]
     | Annotated[Doctor, subcommand("doctor")]
 )

@@ -12,3 +12,16 @@ register(
     entry_point="wmrl_envs.autoresearch.env:AutoResearchEnv",
     vector_entry_point="wmrl_envs.autoresearch.vector_env:AutoResearchVectorEnv",
 )
+
+register(
+    id="WMRL/LiberoLong-v0",
+    entry_point="wmrl_envs.libero.env:LiberoEnv",
+    max_episode_steps=520,
+    kwargs={"suite": "libero_10"},
+)
+
+register(
+    id="WMRL/Libero-v0",
+    entry_point="wmrl_envs.libero.env:LiberoEnv",
+    max_episode_steps=520,
+)

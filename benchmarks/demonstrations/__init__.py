@@ -1,0 +1,1 @@
+"""What ``wmrl demos`` does: demonstrations collected, successes counted, strips drawn."""
