@@ -86,7 +86,8 @@ class ScriptAnswers:
 
 
 def _questions(episode: Episode) -> list[Question]:
-    return [Question(episode.task, script) for script in compiling_scripts(episode)]
+    # A fenced block ends with a line break, bare code may not: the same program.
+    return [Question(episode.task, script.rstrip()) for script in compiling_scripts(episode)]
 
 
 def _combined(episode: Episode, answers: Sequence[Prediction]) -> Prediction:
