@@ -135,8 +135,8 @@ class _Scanner:
         elif character == '"':
             self._in_string = self._depth > 0
         elif character in "{}":
+            self._closed |= character == "}" and self._depth == 1
             self._depth = max(self._depth + (1 if character == "{" else -1), 0)
-            self._closed |= character == "}" and self._depth == 0
 
 
 def _end_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:

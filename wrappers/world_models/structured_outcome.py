@@ -5,6 +5,7 @@ the likeliest first. The first one is the reward, all of them are the feedback.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,8 @@ _STATUSES = tuple(
     if status not in (GradeStatus.MALFORMED, GradeStatus.SYNTAX_ERROR)
 )
 _LONGEST_FEEDBACK = 2_000
+_LONGEST_TEXT = 20_000
+_OBJECT = re.compile(r'\{\s*"')
 _DECODER = json.JSONDecoder()
 
 
@@ -123,7 +126,7 @@ def parse_outcomes(text: str, candidates: int) -> tuple[PredictedOutcome, ...]:
         ()
     """
     found: list[PredictedOutcome] = []
-    for record in _records(text.rpartition("</think>")[2]):
+    for record in _records(text[:_LONGEST_TEXT].rpartition("</think>")[2]):
         outcome = _outcome(record)
         if outcome is None or len(found) == candidates:
             break
@@ -166,14 +169,13 @@ def _worded(outcome: PredictedOutcome) -> str:
 
 def _records(text: str) -> Iterator[Mapping[str, Any]]:
     """The outcomes' records in the text, those of a list before what follows it."""
-    at = text.find("{")
-    while at >= 0:
+    end = 0
+    while begin := _OBJECT.search(text, end):
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, begin.start())
         except (ValueError, RecursionError):
-            value, end = {}, at + 1
+            value, end = {}, begin.start() + 1
         yield from _within(value)
-        at = text.find("{", end)
 
 
 def _within(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
