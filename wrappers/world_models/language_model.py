@@ -149,10 +149,15 @@ class LanguageModelWorldModel:
         """Returns one prediction an episode, in the same order."""
         return self._answers.predict(episodes)
 
-    def forget(self) -> None:
-        """Drops kept prefixes and answers: needed where the model's weights have changed."""
-        self._shared.forget()
+    def forget(self, prefixes: bool = True) -> None:
+        """Drops what is kept: needed where the model's weights have changed.
+
+        Args:
+            prefixes: Drop the tasks' prefixes as well, and not the answers alone.
+        """
         self._answers.forget()
+        if prefixes:
+            self._shared.forget()
 
     def _prepare(
         self,

@@ -18,6 +18,9 @@ from wmrl_envs.wrappers.world_models.prompt_tokens import Tokens
 
 __all__ = ["SharedPrefix"]
 
+# A forward pass of so many tokens keeps a processor busy; beyond it, padding is work for nothing.
+_ENOUGH, _PADDING = 512, 0.05
+
 
 class SharedPrefix:
     """Runs rows of tokens that continue a prefix.
@@ -66,7 +69,7 @@ class SharedPrefix:
             (N, L), float32, on the CPU: in nats, over the whole vocabulary.
         """
         found = torch.empty(len(rows), len(token_ids))
-        for batch in self._batches(len(prefix), rows):
+        for batch in self._batches(len(prefix), rows, most_padding=_PADDING):
             logits = self._last_logits(prefix, [rows[i] for i in batch])
             found[batch] = logits.float().log_softmax(dim=-1)[:, list(token_ids)].cpu()
         return found
@@ -157,14 +160,20 @@ class SharedPrefix:
         finally:
             hook.remove()
 
-    def _batches(self, prefix: int, rows: Sequence[Tokens]) -> Iterator[list[int]]:
-        """Row numbers by length, so that little is padded, as many as the token budget allows."""
+    def _batches(
+        self, prefix: int, rows: Sequence[Tokens], most_padding: float = 1.0
+    ) -> Iterator[list[int]]:
+        """Row numbers by length, as many as the token budget allows and the padding is worth."""
         batch: list[int] = []
+        tokens = 0
         for i in sorted(range(len(rows)), key=lambda i: len(rows[i])):
-            if batch and (len(batch) + 1) * (prefix + len(rows[i])) > self._batch_tokens:
+            width, count = len(rows[i]), len(batch) + 1
+            padded = tokens >= _ENOUGH and count * width > (1 + most_padding) * (tokens + width)
+            if batch and (padded or count * (prefix + width) > self._batch_tokens):
                 yield batch
-                batch = []
+                batch, tokens = [], 0
             batch.append(i)
+            tokens += width
         if batch:
             yield batch
 
