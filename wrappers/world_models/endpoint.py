@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
@@ -154,18 +154,7 @@ class EndpointWorldModel:
         extra_body: Mapping[str, Any] | None = None,
         transport: Transport | Mapping[str, Any] | None = None,
     ) -> None:
-        for name, value, known in (
-            ("mode", mode, get_args(ModeName)),
-            ("on_ignored", on_ignored, get_args(OnIgnored)),
-            ("on_error", on_error, get_args(OnError)),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} must be one of {known}, got {value!r}")
-        if not 0 <= min_mass <= 1 or top_logprobs < 2 or samples < 1:
-            raise ValueError(
-                "need min_mass in [0, 1], top_logprobs >= 2 and samples >= 1, got "
-                f"{min_mass!r}, {top_logprobs!r} and {samples!r}"
-            )
+        _check(mode, on_ignored, on_error)
         self.model, self.mode = model, mode
         self.on_ignored, self.on_error = on_ignored, on_error
         self.transport = _made(Transport, transport)
@@ -176,20 +165,14 @@ class EndpointWorldModel:
         self._answers = ScriptAnswers(self._ask)
         shown = chosen_examples(examples, shots)
         rooms = TextRooms(max_task_chars, max_code_chars)
-        graded = (grade_prompt(scale, shown), rooms, scale)
-        modes: dict[str, Any] = {
-            "completions": lambda: CompletionGrade(*graded, min_mass, top_logprobs),
-            "chat": lambda: ChatGrade(*graded, min_mass, top_logprobs),
-            "json": lambda: JsonOutcome(
-                outcome_prompt(candidates, shown),
-                rooms,
-                candidates,
-                samples,
-                _made(Generation, generation),
-            ),
-            "systemone": lambda: ScoreQuestion(*graded),
-        }
-        self._mode: Mode = modes[mode]()
+        if mode == "json":
+            prompt, written = outcome_prompt(candidates, shown), _made(Generation, generation)
+            self._mode: Mode = JsonOutcome(prompt, rooms, candidates, samples, written)
+        elif mode == "systemone":
+            self._mode = ScoreQuestion(grade_prompt(scale, shown), rooms, scale)
+        else:
+            form = CompletionGrade if mode == "completions" else ChatGrade
+            self._mode = form(grade_prompt(scale, shown), rooms, scale, min_mass, top_logprobs)
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:
         """Returns one prediction an episode, in the same order.
@@ -261,6 +244,16 @@ class EndpointWorldModel:
         return str(names[0])
 
 
+def _check(mode: str, on_ignored: str, on_error: str) -> None:
+    for name, value, known in (
+        ("mode", mode, get_args(ModeName)),
+        ("on_ignored", on_ignored, get_args(OnIgnored)),
+        ("on_error", on_error, get_args(OnError)),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {known}, got {value!r}")
+
+
 def _made(kind: type[T], given: T | Mapping[str, Any] | None) -> T:
     """The settings themselves, or made of a mapping of their fields.
 
@@ -269,7 +262,7 @@ def _made(kind: type[T], given: T | Mapping[str, Any] | None) -> T:
     """
     if isinstance(given, kind):
         return given
-    values = dict(given or {})  # type: ignore[call-overload]
+    values = dict(cast("Mapping[str, Any]", given or {}))
     unknown = set(values) - {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if unknown:
         raise ValueError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")

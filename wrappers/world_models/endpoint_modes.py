@@ -100,6 +100,10 @@ class CompletionGrade:
     top: int
     path: str = "completions"
 
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        _check_grading(self.min_mass, self.top)
+
     def payload(self, question: Question) -> dict[str, Any]:
         """Asks for one token."""
         text = self.rooms.text(self.prompt, question) + self.prompt.cue
@@ -128,6 +132,10 @@ class ChatGrade:
     min_mass: float
     top: int
     path: str = "chat/completions"
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        _check_grading(self.min_mass, self.top)
 
     def payload(self, question: Question) -> dict[str, Any]:
         """Asks for one token."""
@@ -163,6 +171,11 @@ class JsonOutcome:
     samples: int
     generation: Generation
     path: str = "chat/completions"
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        if self.samples < 1:
+            raise ValueError(f"samples must be at least 1, got {self.samples!r}")
 
     def payload(self, question: Question) -> dict[str, Any]:
         """Asks for JSON that follows the schema."""
@@ -225,6 +238,13 @@ class ScoreQuestion:
     def read_anyway(self, answer: Mapping[str, Any]) -> Prediction:
         """The same: there is nothing that the server could leave out."""
         return self.read(answer)
+
+
+def _check_grading(min_mass: float, top: int) -> None:
+    if not 0 <= min_mass <= 1:
+        raise ValueError(f"min_mass must be in [0, 1], got {min_mass!r}")
+    if top < 2:
+        raise ValueError(f"top_logprobs must be at least 2, got {top!r}")
 
 
 def _user(text: str) -> list[dict[str, str]]:

@@ -268,7 +268,7 @@ def test_a_wrapper_can_make_the_model_from_its_name_and_plain_settings(server: S
         ({"mode": "telepathy"}, "mode must be one of"),
         ({"on_error": "0.0"}, "on_error must be one of"),
         ({"on_ignored": "hide"}, "on_ignored must be one of"),
-        ({"top_logprobs": 1}, "top_logprobs >= 2"),
+        ({"top_logprobs": 1}, "top_logprobs must be at least 2, got 1"),
         ({"max_task_chars": 5}, "at least 200"),
         ({"transport": {"retries": 3}}, "Transport has no retries"),
         ({"transport": {"concurrency": 0}}, "concurrency must be at least 1"),
