@@ -41,7 +41,10 @@ class FieldIgnored(Exception):
 class Mode(Protocol):
     """One way of asking."""
 
-    path: str
+    @property
+    def path(self) -> str:
+        """Where to ask, below the server's address."""
+        ...
 
     def payload(self, question: Question) -> dict[str, Any]:
         """The request's JSON, without the model's name and the seed."""
