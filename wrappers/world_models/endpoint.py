@@ -5,8 +5,8 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar, cast, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
@@ -26,13 +26,13 @@ from wmrl_envs.wrappers.world_models.grader_prompts import grade_prompt, outcome
 from wmrl_envs.wrappers.world_models.http_json import JsonClient, RequestFailed
 from wmrl_envs.wrappers.world_models.resilience import Backoff, CircuitBreaker, Stopped, retried
 from wmrl_envs.wrappers.world_models.scripts import Question, ScriptAnswers
+from wmrl_envs.wrappers.world_models.settings import made
 
 __all__ = ["EndpointWorldModel", "Transport"]
 
 ModeName = Literal["completions", "chat", "json", "systemone"]
 OnIgnored = Literal["raise", "fallback"]
 OnError = Literal["raise", "ungraded"]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class EndpointWorldModel:
         _check(mode, on_ignored, on_error)
         self.model, self.mode = model, mode
         self.on_ignored, self.on_error = on_ignored, on_error
-        self.transport = _made(Transport, transport)
+        self.transport = made(Transport, transport)
         self._extra = dict(extra_body or {})
         self._client = JsonClient(base_url, self.transport.timeout, api_key)
         self._backoff, self.breaker = self.transport.backoff(), self.transport.breaker()
@@ -166,7 +166,7 @@ class EndpointWorldModel:
         shown = chosen_examples(examples, shots)
         rooms = TextRooms(max_task_chars, max_code_chars)
         if mode == "json":
-            prompt, written = outcome_prompt(candidates, shown), _made(Generation, generation)
+            prompt, written = outcome_prompt(candidates, shown), made(Generation, generation)
             self._mode: Mode = JsonOutcome(prompt, rooms, candidates, samples, written)
         elif mode == "systemone":
             self._mode = ScoreQuestion(grade_prompt(scale, shown), rooms, scale)
@@ -252,18 +252,3 @@ def _check(mode: str, on_ignored: str, on_error: str) -> None:
     ):
         if value not in known:
             raise ValueError(f"{name} must be one of {known}, got {value!r}")
-
-
-def _made(kind: type[T], given: T | Mapping[str, Any] | None) -> T:
-    """The settings themselves, or made of a mapping of their fields.
-
-    Raises:
-        ValueError: The mapping has other fields.
-    """
-    if isinstance(given, kind):
-        return given
-    values = dict(cast("Mapping[str, Any]", given or {}))
-    unknown = set(values) - {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if unknown:
-        raise ValueError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
-    return kind(**values)

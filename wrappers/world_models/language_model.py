@@ -24,6 +24,7 @@ from wmrl_envs.wrappers.world_models.grader_prompts import (
 )
 from wmrl_envs.wrappers.world_models.prompt_tokens import PromptTokens, Tokens, label_tokens
 from wmrl_envs.wrappers.world_models.scripts import Question, ScriptAnswers
+from wmrl_envs.wrappers.world_models.settings import made
 from wmrl_envs.wrappers.world_models.structured_outcome import outcome_prediction
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class LanguageModelWorldModel:
         min_mass: The least probability that the grades must have together, for "grade"; below it
             the model has no opinion: it was about to say something else.
         candidates: The most outcomes to ask for, for "outcome"; the first one is the reward.
-        generation: How outcomes are written; None: the likeliest token each time, up to 256.
+        generation: How outcomes are written, or a mapping of its fields; None: the likeliest token
+            each time, up to 256.
         max_task_tokens: The longest task text; a longer one loses its middle, and says so.
         max_code_tokens: The longest program, with its line numbers; likewise.
         batch_tokens: The most tokens in a batch, each row's prefix included.
@@ -97,7 +99,7 @@ class LanguageModelWorldModel:
         scale: GradeScale = DIGITS,
         min_mass: float = 0.01,
         candidates: int = 2,
-        generation: Generation | None = None,
+        generation: Generation | Mapping[str, Any] | None = None,
         max_task_tokens: int = 1024,
         max_code_tokens: int = 1024,
         batch_tokens: int = 8192,
@@ -118,7 +120,7 @@ class LanguageModelWorldModel:
             raise TypeError("tokenizer must be given with a model that is an object, got None")
         self.model, self.tokenizer, self.answer = model, tokenizer, answer
         self.scale, self.min_mass, self.candidates = scale, min_mass, candidates
-        self.generation = generation or Generation()
+        self.generation = made(Generation, generation)
         self._lent = lent
         self._shared = SharedPrefix(unwrapped(model), kept_tasks, batch_tokens, share_prefix)
         self._answers = ScriptAnswers(self._ask)
