@@ -2,20 +2,31 @@
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
 from wmrl_envs.wrappers.world_models.callable import CallableWorldModel
+from wmrl_envs.wrappers.world_models.endpoint import EndpointWorldModel, Transport
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
+from wmrl_envs.wrappers.world_models.few_shot import choose_examples
 from wmrl_envs.wrappers.world_models.fidelity import Fidelity, fidelity
 from wmrl_envs.wrappers.world_models.gate import CompileGate
+from wmrl_envs.wrappers.world_models.generation import Generation
+from wmrl_envs.wrappers.world_models.grade_scale import GradeScale
+from wmrl_envs.wrappers.world_models.language_model import LanguageModelWorldModel
 from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
 
 __all__ = [
     "CallableWorldModel",
     "CompileGate",
+    "EndpointWorldModel",
     "Episode",
     "Fidelity",
+    "Generation",
+    "GradeScale",
+    "LanguageModelWorldModel",
     "LoggedEpisode",
     "Prediction",
     "RegressionWorldModel",
+    "Transport",
     "WorldModel",
+    "choose_examples",
     "fidelity",
     "read_log",
     "write_log",
