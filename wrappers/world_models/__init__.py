@@ -1,15 +1,19 @@
 """World models: what grades an episode without executing it."""
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
+from wmrl_envs.wrappers.world_models.cached import CachedWorldModel
 from wmrl_envs.wrappers.world_models.callable import CallableWorldModel
+from wmrl_envs.wrappers.world_models.ensemble import EnsembleWorldModel
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
 from wmrl_envs.wrappers.world_models.fidelity import Fidelity, fidelity
 from wmrl_envs.wrappers.world_models.gate import CompileGate
 from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
 
 __all__ = [
+    "CachedWorldModel",
     "CallableWorldModel",
     "CompileGate",
+    "EnsembleWorldModel",
     "Episode",
     "Fidelity",
     "LoggedEpisode",
