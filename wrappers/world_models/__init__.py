@@ -8,6 +8,7 @@ from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_lo
 from wmrl_envs.wrappers.world_models.fidelity import Fidelity, fidelity
 from wmrl_envs.wrappers.world_models.gate import CompileGate
 from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
+from wmrl_envs.wrappers.world_models.robometer import RobometerWorldModel
 
 __all__ = [
     "CachedWorldModel",
@@ -19,6 +20,7 @@ __all__ = [
     "LoggedEpisode",
     "Prediction",
     "RegressionWorldModel",
+    "RobometerWorldModel",
     "WorldModel",
     "fidelity",
     "read_log",

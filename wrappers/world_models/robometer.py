@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -47,7 +47,7 @@ class RobometerWorldModel:
         instruction: What the robot was told, for environments whose observation holds no task text.
         frames: Frames sent of each episode.
         batch_size: Episodes in one request.
-        timeout: Seconds that one request may take.
+        timeout: Seconds that the server may stay silent.
         retries: Further tries after the first.
         backoff: Seconds before the second try; doubled before each further one.
         on_fault: "raise" makes a fault a :class:`WorldModelError`, "none" makes it no opinion on
@@ -99,12 +99,11 @@ class RobometerWorldModel:
         """What ``GET /health`` says: ``status``, ``available_gpus``, ``total_gpus``.
 
         Raises:
-            WorldModelError: The server cannot be reached, or does not call itself healthy.
+            WorldModelError: The server cannot be reached, or does not say how it is.
         """
         answer = self._tried(get_json, f"{self.url}/health")
-        status = answer.get("status") if isinstance(answer, dict) else None
-        if status not in ("healthy", "ok"):
-            raise WorldModelError(f"the Robometer server at {self.url} is not healthy: {answer!r}")
+        if not isinstance(answer, dict) or "status" not in answer:
+            raise WorldModelError(f"{self.url}/health must answer a status, got {answer!r:.200}")
         return answer
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:
@@ -154,17 +153,18 @@ class RobometerWorldModel:
                 raise
             return Prediction(None)
 
-    def _tried(self, request: Any, *arguments: Any) -> Any:
-        for attempt in range(self.retries + 1):
+    def _tried(self, request: Callable[..., Any], *arguments: Any) -> Any:
+        tries = self.retries + 1
+        for attempt in range(tries):
+            if attempt:
+                time.sleep(self.backoff * 2 ** (attempt - 1))
             try:
                 return request(*arguments, timeout=self.timeout)
             except RobometerRequestError as error:
-                if attempt == self.retries or not error.transient:
-                    raise WorldModelError(
-                        f"{error} (try {attempt + 1} of {self.retries + 1})"
-                    ) from error
-                time.sleep(self.backoff * 2**attempt)
-        raise AssertionError("the last try returns or raises")
+                failed = error
+                if not error.transient:
+                    break
+        raise WorldModelError(f"{failed} (try {attempt + 1} of {tries})") from failed
 
 
 def spread_frames(frames: np.ndarray, count: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The requests of a Robometer server (robometer/evals/eval_server.py), with the standard library.
 
-``POST /evaluate_batch_npy`` takes multipart/form-data: for sample i a form field ``sample_i`` (JSON)
-and a file ``sample_i_trajectory_frames`` (the bytes of ``numpy.save``), and the form field
+``POST /evaluate_batch_npy`` takes multipart/form-data: for sample i a form field ``sample_i``
+(JSON) and a file ``sample_i_trajectory_frames`` (the bytes of ``numpy.save``), and the form field
 ``use_frame_steps``.
 """
 
