@@ -49,7 +49,7 @@ class AnchorSamplingWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Rec
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: ``fraction`` lies outside [0, 1], or above or at 0 with ``adaptive``; ``block``
+        ValueError: ``fraction`` lies outside [0, 1], or (0, highest] with ``adaptive``; ``block``
             is below 1; or the wrappers are in the wrong order.
 
     Example:
