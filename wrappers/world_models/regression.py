@@ -1,6 +1,5 @@
 """A world model that is a regression on an execution log."""
 
-import json
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from wmrl_envs.errors import WorldModelError
+from wmrl_envs.wrappers.world_models import regression_files as saved
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
-from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
+from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode
 from wmrl_envs.wrappers.world_models.features import ScriptFeatures
 from wmrl_envs.wrappers.world_models.gate import compiling_scripts, never_compiles
 
@@ -63,7 +63,14 @@ class RegressionWorldModel:
         return self
 
     def partial_fit(self, log: Sequence[LoggedEpisode]) -> "RegressionWorldModel":
-        """Learns from further executed episodes, keeping what it knew."""
+        """Learns from further executed episodes, such as anchors, keeping what it knew.
+
+        Equal to :meth:`fit` on all episodes so far in the order in which they came. It is a whole
+        refit, which takes seconds for a log of hundreds.
+
+        Raises:
+            ValueError: No episode so far has code that compiles.
+        """
         return self.fit((*self.log, *log))
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:
@@ -112,10 +119,8 @@ class RegressionWorldModel:
             WorldModelError: The model has not been fitted.
         """
         self._check_fitted("save")
-        folder = Path(folder)
-        write_log(folder / "execution_log.jsonl", self.log)
         settings = {"low": self.low, "high": self.high, "folds": self.folds, "seed": self.seed}
-        (folder / "regression.json").write_text(json.dumps(settings) + "\n", encoding="utf-8")
+        saved.write(Path(folder), settings, self.log)
 
     @classmethod
     def load(cls, folder: Path | str) -> "RegressionWorldModel":
@@ -123,15 +128,13 @@ class RegressionWorldModel:
 
         Raises:
             FileNotFoundError: A file is missing.
-            ValueError: A file holds something else.
+            ValueError: A file holds something else than what was saved; the message names it.
         """
-        folder = Path(folder)
-        path = folder / "regression.json"
+        settings, log = saved.read(Path(folder))
         try:
-            model = cls(**json.loads(path.read_text(encoding="utf-8")))
+            return cls(**settings).fit(log)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not the settings of a regression: {error}") from error
-        return model.fit(read_log(folder / "execution_log.jsonl"))
+            raise ValueError(f"{folder}: not a saved regression: {error}") from error
 
     def _check_fitted(self, action: str) -> None:
         if not self.log:
