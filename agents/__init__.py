@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
+    from wmrl_envs.agents.trl import WMRLGRPOTrainer
 
 _HOMES = {
     "Advantages": "advantages",
@@ -40,6 +41,7 @@ _HOMES = {
     "TokenBatch": "policies.base",
     "TokenLogProbs": "policies.base",
     "TokenPolicy": "policies.base",
+    "WMRLGRPOTrainer": "trl",
 }
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "TokenBatch",
     "TokenLogProbs",
     "TokenPolicy",
+    "WMRLGRPOTrainer",
     "clustered_interval",
     "collect",
     "evaluate",

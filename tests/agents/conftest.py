@@ -8,13 +8,11 @@ import pytest
 import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from testing_letters import LETTERS, letter_model, letter_tokenizer
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from wmrl_envs.agents import LanguageModelPolicy
 from wmrl_envs.spaces import UnicodeText
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @pytest.fixture(autouse=True)
@@ -26,37 +24,13 @@ def one_thread() -> None:
 @pytest.fixture(scope="session")
 def tokenizer() -> PreTrainedTokenizerFast:
     """One token a letter, and ">"; everything else is unknown."""
-    vocabulary = {t: i for i, t in enumerate(["<pad>", "<eos>", "<unk>", ">", *LETTERS])}
-    letters = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    letters.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=letters, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
-    )
+    return letter_tokenizer()
 
 
 @pytest.fixture(scope="session")
 def make_model() -> Callable[..., LlamaForCausalLM]:
     """Builds a language model of some ten thousand parameters."""
-
-    def build(seed: int = 0) -> LlamaForCausalLM:
-        torch.manual_seed(seed)
-        config = LlamaConfig(
-            vocab_size=30,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            num_key_value_heads=2,
-            max_position_embeddings=64,
-            tie_word_embeddings=True,
-            pad_token_id=0,
-            bos_token_id=None,
-            eos_token_id=1,
-        )
-        return LlamaForCausalLM(config)
-
-    return build
+    return letter_model
 
 
 @pytest.fixture(scope="session")
