@@ -56,12 +56,34 @@ class WrappersBench:
 
 
 @dataclass(frozen=True)
+class RegressionBench:
+    """Time and measure the regression world model beside warm execution, on new episodes."""
+
+    quick: bool = False
+    """Fewer episodes: half a minute instead of several, and noisier."""
+    out: Path | None = None
+    """Write `results.json` and `table.md` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.regression import compare_regression
+
+        log_batches, rounds, batch = (2, 2, 48) if self.quick else (5, 5, 96)
+        comparison = compare_regression(log_batches, rounds, batch, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[RegressionBench, subcommand("regression")]
     )
 
     def run(self, console: Console) -> int:

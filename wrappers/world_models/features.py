@@ -5,12 +5,15 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import cast
 
 import numpy as np
 
 from wmrl_envs.wrappers.world_models.estimator_facts import ESTIMATOR_FACTS, estimator_facts
 from wmrl_envs.wrappers.world_models.names import undefined_names
+from wmrl_envs.wrappers.world_models.syntax import descendants
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.?\d*|\"[^\"\n]*\"|'[^'\n]*'")
 _TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
@@ -18,6 +21,12 @@ _TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TASK_CHARACTERS = 4000
 _LARGEST_NUMBER = 1e30
 _LINT = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
+_CALLS = {
+    "reads": ("read_", "load", "open"),
+    "writes": ("to_",),
+    "fits": ("fit",),
+    "predicts": ("predict", "decision"),
+}
 _FACTS = (*_LINT, *ESTIMATOR_FACTS)
 
 
@@ -40,16 +49,26 @@ def script_facts(code: str) -> dict[str, float]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return facts | {"unparsable": 1.0}
     facts["statements"] = float(len(tree.body))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+    nodes = [descendants(statement) for statement in tree.body]
+    for node in chain.from_iterable(nodes):
+        kind = type(node)
+        if kind is ast.Call:
+            for fact in _named_for(_called_name(node)):
+                facts[fact] += 1
+        elif kind is ast.Import or kind is ast.ImportFrom:
             facts["imports"] += 1
-        elif isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            facts["reads"] += name.startswith(("read_", "load", "open"))
-            facts["writes"] += name.startswith("to_")
-            facts["fits"] += name.startswith("fit")
-            facts["predicts"] += name.startswith(("predict", "decision"))
-    return facts | estimator_facts(tree)
+    return facts | estimator_facts(tree, nodes)
+
+
+def _called_name(call: ast.AST) -> str:
+    function = cast("ast.Call", call).func
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+@lru_cache(maxsize=4096)
+def _named_for(name: str) -> tuple[str, ...]:
+    """The facts that a call of a function of this name counts for."""
+    return tuple(fact for fact, starts in _CALLS.items() if name.startswith(starts))
 
 
 def _parse(code: str) -> ast.Module:
