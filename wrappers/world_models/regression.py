@@ -1,7 +1,8 @@
 """A world model that is a regression on an execution log."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from wmrl_envs.wrappers.world_models import regression_files as saved
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode
 from wmrl_envs.wrappers.world_models.features import ScriptFeatures
+from wmrl_envs.wrappers.world_models.forest import StackedForest
 from wmrl_envs.wrappers.world_models.gate import compiling_scripts, never_compiles
 
 
@@ -143,11 +145,7 @@ class RegressionWorldModel:
             )
 
     def _fitted(self, log: Sequence[LoggedEpisode]) -> tuple[ScriptFeatures, Any]:
-        from sklearn.ensemble import (
-            ExtraTreesRegressor,
-            HistGradientBoostingRegressor,
-            VotingRegressor,
-        )
+        from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
         pairs = [(logged.task, compiling_scripts(logged.episode)[-1]) for logged in log]
         features = ScriptFeatures().fit(pairs)
@@ -162,12 +160,10 @@ class RegressionWorldModel:
             early_stopping=False,
             random_state=self.seed,
         )
-        # Boosting smooths, fully grown trees remember: together they rank better than either.
         trees = ExtraTreesRegressor(100, max_features=0.5, random_state=self.seed)
-        regressor = VotingRegressor([("boosting", boosting), ("trees", trees)])
+        x, y = features.transform(pairs), [logged.reward for logged in log]
         with _one_thread():
-            regressor.fit(features.transform(pairs), [logged.reward for logged in log])
-        return features, regressor
+            return features, _Regressor(boosting.fit(x, y), trees.fit(x, y))
 
     def _rewards(
         self, episodes: Sequence[Episode], features: ScriptFeatures, regressor: Any
@@ -186,13 +182,32 @@ class RegressionWorldModel:
         return rewards
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
-    from threadpoolctl import threadpool_limits
+class _Regressor:
+    """The mean of two: boosting smooths, fully grown trees remember.
 
-    with threadpool_limits(1, user_api="openmp"):
-        yield
+    Together they rank better than either.
+    """
+
+    def __init__(self, boosting: Any, trees: Any) -> None:
+        self._boosting, self._trees = boosting, StackedForest(trees)
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """(N,) float64 for (N, F) float32 features."""
+        return (self._boosting.predict(features) + self._trees.predict(features)) / 2
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
+    return _thread_pools().limit(limits=1, user_api="openmp")
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> Any:
+    """This process's thread pools; looking for them takes milliseconds."""
+    import sklearn.ensemble  # noqa: F401 (loads the library whose pool is meant)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _numbered(keys: Sequence[Hashable]) -> np.ndarray:
