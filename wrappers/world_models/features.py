@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from wmrl_envs.wrappers.world_models.estimator_facts import ESTIMATOR_FACTS, estimator_facts
+from wmrl_envs.wrappers.world_models.mismatches import CALLED, MISMATCHES, mismatches
 from wmrl_envs.wrappers.world_models.names import undefined_names
 from wmrl_envs.wrappers.world_models.syntax import descendants
 
@@ -20,13 +21,14 @@ _TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
 _TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TASK_CHARACTERS = 4000
 _LARGEST_NUMBER = 1e30
-_LINT = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
 _CALLS = {
     "reads": ("read_", "load", "open"),
     "writes": ("to_",),
     "fits": ("fit",),
     "predicts": ("predict", "decision"),
+    **CALLED,
 }
+_LINT = ("unparsable", "undefined", "imports", "statements", *_CALLS)
 _FACTS = (*_LINT, *ESTIMATOR_FACTS)
 
 
@@ -39,7 +41,8 @@ def script_facts(code: str) -> dict[str, float]:
     Returns:
         ``unparsable`` (0 or 1), ``undefined`` (the number of undefined names), ``imports``,
         ``statements``, and the numbers of calls whose name starts with ``read_``, ``load`` or
-        ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; and the facts of
+        ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; what
+        :data:`~wmrl_envs.wrappers.world_models.mismatches.CALLED` names; and the facts of
         :func:`~wmrl_envs.wrappers.world_models.estimator_facts.estimator_facts`.
     """
     facts = dict.fromkeys(_FACTS, 0.0)
@@ -127,7 +130,7 @@ class ScriptFeatures:
 
     def transform(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """Returns (N, F) float32 features; an unseen token counts for nothing."""
-        width = len(self._tokens) + len(self._numbers) + len(_FACTS)
+        width = len(self._tokens) + len(self._numbers) + len(_FACTS) + len(MISMATCHES)
         features = np.zeros((len(pairs), width), dtype=np.float32)
         numbers_at, facts_at = len(self._tokens), len(self._tokens) + len(self._numbers)
         for row, (task, code) in zip(features, pairs, strict=True):
@@ -138,7 +141,8 @@ class ScriptFeatures:
             for name, value in _numbers(task).items():
                 if name in self._numbers:
                     row[numbers_at + self._numbers[name]] = value
-            row[facts_at:] = list(script_facts(code).values())
+            facts = script_facts(code)
+            row[facts_at:] = [*facts.values(), *mismatches(task, facts).values()]
         return features
 
 
