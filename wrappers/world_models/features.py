@@ -4,7 +4,7 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import cast
@@ -119,7 +119,9 @@ class ScriptFeatures:
         """
         if not pairs:
             raise ValueError("pairs must not be empty, got 0 (task, script) pairs")
-        counts = Counter(token for task, code in pairs for token in set(_tokens(task, code)))
+        counts = Counter(
+            token for task, code in pairs for token in {*_task_tokens(task), *_code_tokens(code)}
+        )
         often = [t for t, n in counts.items() if self.min_count <= n < len(pairs)]
         # Ties in alphabetical order: that of a set of strings differs from process to process.
         often.sort(key=lambda token: (-counts[token], token))
@@ -131,19 +133,27 @@ class ScriptFeatures:
     def transform(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """Returns (N, F) float32 features; an unseen token counts for nothing."""
         width = len(self._tokens) + len(self._numbers) + len(_FACTS) + len(MISMATCHES)
+        facts_at = len(self._tokens) + len(self._numbers)
         features = np.zeros((len(pairs), width), dtype=np.float32)
-        numbers_at, facts_at = len(self._tokens), len(self._tokens) + len(self._numbers)
+        # Many scripts are of few tasks.
+        of_task = {task: self._task_row(task) for task in dict(pairs)}
         for row, (task, code) in zip(features, pairs, strict=True):
-            for token in _tokens(task, code):
-                column = self._tokens.get(token)
-                if column is not None:
-                    row[column] = 1.0
-            for name, value in _numbers(task).items():
-                if name in self._numbers:
-                    row[numbers_at + self._numbers[name]] = value
+            row[:facts_at] = of_task[task]
+            row[self._columns(_code_tokens(code))] = 1.0
             facts = script_facts(code)
             row[facts_at:] = [*facts.values(), *mismatches(task, facts).values()]
         return features
+
+    def _columns(self, tokens: Iterable[str]) -> list[int]:
+        return [self._tokens[token] for token in tokens if token in self._tokens]
+
+    def _task_row(self, task: str) -> np.ndarray:
+        row = np.zeros(len(self._tokens) + len(self._numbers), dtype=np.float32)
+        row[self._columns(_task_tokens(task))] = 1.0
+        for name, value in _numbers(task).items():
+            if name in self._numbers:
+                row[len(self._tokens) + self._numbers[name]] = value
+        return row
 
 
 def _numbers(task: str) -> dict[str, float]:
@@ -151,10 +161,13 @@ def _numbers(task: str) -> dict[str, float]:
     return {name: min(float(value), _LARGEST_NUMBER) for name, value in found}
 
 
-def _tokens(task: str, code: str) -> Iterable[str]:
+def _task_tokens(task: str) -> Iterator[str]:
     words = _TASK_WORD.findall(task[:_TASK_CHARACTERS])
     yield from (f"task {a}" for a in words)
     yield from (f"task {a} {b}" for a, b in pairwise(words))
+
+
+def _code_tokens(code: str) -> Iterator[str]:
     yield from (f"line {line}" for line in code.split("\n") if line)
     words = _WORD.findall(code)
     yield from (f"word {a}" for a in words)
