@@ -43,7 +43,7 @@ class AdaptiveShare:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True):
         ...     monitor.update([(np.array([0.1, 0.9]), np.array([1.0, 0.0]))])
-        >>> adaptive.update(), adaptive.share(0.1), adaptive.history
+        >>> adaptive.update(), round(adaptive.share(0.1), 3), adaptive.history
         (None, 0.3, [(1, 1)])
     """
 

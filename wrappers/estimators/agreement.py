@@ -49,6 +49,7 @@ class AgreementMonitor:
         ValueError: An argument is out of its range.
 
     Example:
+        >>> import numpy as np
         >>> monitor = AgreementMonitor(min_groups=2)
         >>> predicted = np.array([0.1, 0.5, 0.9])
         >>> monitor.update([(predicted, predicted**2), (predicted, np.array([0.0, 1.0, 0.5]))])
