@@ -172,6 +172,8 @@ def test_a_function_becomes_a_metric_with_a_direction() -> None:
     assert metric(np.zeros(2), np.array([1.0, 3.0])) == 3.0
     with pytest.raises(TypeError, match="needs higher_is_better=True or False, got None"):
         user_metric(max, None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"kind must be one of \('label', .*, got 'rank'"):
+        user_metric(max, True, "rank")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must be a name, a Metric or a function, got 7"):
         user_metric(7, True)  # type: ignore[arg-type]
 

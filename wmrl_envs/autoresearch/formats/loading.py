@@ -1,11 +1,10 @@
 """Opening a task folder of any known format."""
 
-import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from wmrl_envs.autoresearch.answers import AnswerKey, make_key
 from wmrl_envs.autoresearch.files import is_lfs_pointer, read_file
@@ -15,41 +14,28 @@ from wmrl_envs.autoresearch.formats.columns import Columns, match_columns
 from wmrl_envs.autoresearch.formats.layout import Layout
 from wmrl_envs.autoresearch.formats.modality import find_modality
 from wmrl_envs.autoresearch.formats.mounts import find_mounts
+from wmrl_envs.autoresearch.formats.options import (
+    TIME_LIMIT,
+    Options,
+    PathLike,
+    check_options,
+    choose_metric,
+)
 from wmrl_envs.autoresearch.formats.prepared import PreparedTask, Source
 from wmrl_envs.autoresearch.formats.registry import Facts, facts
 from wmrl_envs.autoresearch.leaderboard import Ranking
-from wmrl_envs.autoresearch.metrics import Metric, PredictionKind, get_metric, user_metric
-from wmrl_envs.autoresearch.spec import MODALITIES, TaskSpec
+from wmrl_envs.autoresearch.metrics import Metric, PredictionKind
+from wmrl_envs.autoresearch.spec import TaskSpec
 from wmrl_envs.autoresearch.table import Table, TableError, read_table
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.errors import TaskFormatError
 
 __all__ = ["find_tasks", "load_task"]
 
-_TIME_LIMIT: Final = 600.0
-_LONGEST: Final = 1e9
 _SPLITS: Final = {"train": "train", "test": "test", "dsbench": "test"}
 _HEADER_BYTES: Final = 1 << 20
 _SHOWN_CLASSES: Final = 50
 _CATEGORIES: Final = {"value": "regression", "text": "other"}
-
-PathLike = str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What a user may say about a task in another benchmark's folders."""
-
-    name: str | None = None
-    metric: str | Metric | Callable[..., float] | None = None
-    higher_is_better: bool | None = None
-    kind: PredictionKind = "value"
-    leaderboards: PathLike | Iterable[PathLike] | None = None
-    gap: tuple[float, float] | None = None
-    modality: str | None = None
-    time_limit: float = _TIME_LIMIT
-    data: Mapping[PathLike, str] | None = None
-    strict_paper: bool = False
 
 
 def load_task(
@@ -59,10 +45,10 @@ def load_task(
     metric: str | Metric | Callable[..., float] | None = None,
     higher_is_better: bool | None = None,
     kind: PredictionKind = "value",
-    leaderboards: PathLike | Iterable[PathLike] | None = None,
+    leaderboards: PathLike | Sequence[PathLike] | None = None,
     gap: tuple[float, float] | None = None,
     modality: str | None = None,
-    time_limit: float = _TIME_LIMIT,
+    time_limit: float = TIME_LIMIT,
     data: Mapping[PathLike, str] | None = None,
     strict_paper: bool = False,
 ) -> Task:
@@ -98,7 +84,7 @@ def load_task(
         TypeError: A metric that is a function has no direction.
         ValueError: An argument has an impossible value.
     """
-    options = _Options(
+    options = Options(
         name,
         metric,
         higher_is_better,
@@ -113,13 +99,13 @@ def load_task(
     folder = Path(path).absolute()
     if not (folder / "task.toml").is_file():
         return _open_prepared(folder, options)
-    if options != _Options():
+    if options != Options():
         raise ValueError(f"a folder with task.toml takes no options, got {options}")
     return Task.from_folder(folder)
 
 
-def _open_prepared(folder: Path, options: _Options) -> PreparedTask:
-    _check_options(options)
+def _open_prepared(folder: Path, options: Options) -> PreparedTask:
+    check_options(options)
     layout = _recognise(folder, options.name)
     known = facts(layout.name)
     if known.issue:
@@ -129,16 +115,6 @@ def _open_prepared(folder: Path, options: _Options) -> PreparedTask:
     mounts = find_mounts(layout, options.data)
     source = Source(load_task, str(folder), vars(options))
     return PreparedTask(layout, known, key, rankings, mounts, source)
-
-
-def _check_options(options: _Options) -> None:
-    if options.modality not in (None, *MODALITIES):
-        choices = ", ".join(MODALITIES)
-        raise ValueError(f"modality must be one of {choices}, got {options.modality!r}")
-    if not 0 < options.time_limit < _LONGEST:
-        raise ValueError(
-            f"time_limit must be a positive number of seconds, got {options.time_limit!r}"
-        )
 
 
 def find_tasks(root: PathLike) -> tuple[Path, ...]:
@@ -178,34 +154,8 @@ def _recognise(folder: Path, name: str | None) -> Layout:
     return layout
 
 
-def _choose_metric(layout: Layout, known: Facts, options: _Options) -> Metric:
-    given = options.metric
-    if given is None:
-        return get_metric(_known_metric(layout, known))
-    if isinstance(given, str):
-        given = get_metric(given)
-    if isinstance(given, Metric):
-        if options.higher_is_better not in (None, given.higher_is_better):
-            raise ValueError(
-                f"higher_is_better={options.higher_is_better} contradicts metric {given.name!r}"
-            )
-        return given
-    return user_metric(given, cast("bool", options.higher_is_better), options.kind)
-
-
-def _known_metric(layout: Layout, known: Facts) -> str:
-    name = known.metric_for(layout.format)
-    if name is None:
-        why = f"its metric ({known.family}) is not in" if known.family else "it is unknown to"
-        raise TaskFormatError(
-            f"{layout.public}: task {layout.name!r} needs metric=…, as {why} the registry; pass a "
-            "name, or a function together with higher_is_better"
-        )
-    return name
-
-
-def _open_answers(layout: Layout, known: Facts, options: _Options) -> AnswerKey:
-    metric = _choose_metric(layout, known, options)
+def _open_answers(layout: Layout, known: Facts, options: Options) -> AnswerKey:
+    metric = choose_metric(layout, known, options)
     try:
         answers = read_file(layout.answers)
         known = _applicable(known, answers, metric)
@@ -242,7 +192,7 @@ def _header(sample: Path | None) -> list[str] | None:
 
 
 def _spec(
-    layout: Layout, known: Facts, options: _Options, metric: Metric, columns: Columns
+    layout: Layout, known: Facts, options: Options, metric: Metric, columns: Columns
 ) -> TaskSpec:
     return TaskSpec(
         name=layout.name,
@@ -287,7 +237,7 @@ def _with_classes(key: AnswerKey) -> TaskSpec:
     return replace(spec, classes=classes, category="binary" if count == 2 else "multiclass")
 
 
-def _rankings(layout: Layout, metric: Metric, options: _Options) -> tuple[Ranking, ...]:
+def _rankings(layout: Layout, metric: Metric, options: Options) -> tuple[Ranking, ...]:
     paths = list(layout.boards)
     if options.leaderboards is not None:
         paths = find_boards(options.leaderboards, layout.name)

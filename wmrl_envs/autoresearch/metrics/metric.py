@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -75,6 +75,7 @@ def user_metric(
 
     Raises:
         TypeError: ``function`` is not callable or ``higher_is_better`` no bool.
+        ValueError: ``kind`` is unknown.
 
     Example:
         >>> worst = user_metric(lambda truth, values: abs(truth - values).max(), False)
@@ -88,6 +89,8 @@ def user_metric(
             "a metric that is a function needs higher_is_better=True or False, "
             f"got {higher_is_better!r}"
         )
+    if kind not in get_args(PredictionKind):
+        raise ValueError(f"kind must be one of {get_args(PredictionKind)}, got {kind!r}")
     return Metric(getattr(function, "__name__", "metric"), function, higher_is_better, kind)
 
 
