@@ -10,16 +10,17 @@ import numpy as np
 
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
+from wmrl_envs.wrappers.world_models.progress_reward import Collapse, collapse_progress
 from wmrl_envs.wrappers.world_models.robometer_http import (
     RobometerRequestError,
     get_json,
     post_samples,
 )
 
-Collapse = Literal["potential", "final", "max", "success"]
+Signal = Literal["potential", "final", "max", "success"]
 OnFault = Literal["raise", "none"]
 
-__all__ = ["Collapse", "RobometerWorldModel", "collapsed", "spread_frames"]
+__all__ = ["RobometerWorldModel", "Signal", "spread_frames"]
 
 
 class RobometerWorldModel:
@@ -29,10 +30,8 @@ class RobometerWorldModel:
     instruction go to ``POST /evaluate_batch_npy`` (robometer/robometer, arXiv 2603.02115), several
     episodes in one request. The server's progress of every frame becomes one reward:
 
-    * ``"potential"``: mean of the last three frames minus mean of the first three, in [-1, 1];
-      of fewer than six frames, halves. A single frame has no potential: no opinion.
-    * ``"final"``: the last frame's progress, in [0, 1].
-    * ``"max"``: the highest progress of any frame, in [0, 1].
+    * ``"potential"``, ``"final"``, ``"max"``: see
+      :func:`~wmrl_envs.wrappers.world_models.progress_reward.collapse_progress`.
     * ``"success"``: the success probability at the last frame, in [0, 1].
 
     Progress outside [0, 1] is clipped. Connections that fail or time out, and answers 429 and 5xx,
@@ -64,7 +63,7 @@ class RobometerWorldModel:
     def __init__(
         self,
         url: str = "http://localhost:8000",
-        collapse: Collapse = "potential",
+        collapse: Signal = "potential",
         instruction: str | None = None,
         frames: int = 8,
         batch_size: int = 16,
@@ -74,7 +73,7 @@ class RobometerWorldModel:
         on_fault: OnFault = "raise",
     ) -> None:
         for name, value, choices in (
-            ("collapse", collapse, get_args(Collapse)),
+            ("collapse", collapse, get_args(Signal)),
             ("on_fault", on_fault, get_args(OnFault)),
         ):
             if value not in choices:
@@ -145,9 +144,14 @@ class RobometerWorldModel:
             self._prediction(row, len(frames)) for row, (frames, _) in zip(rows, batch, strict=True)
         ]
 
+    @property
+    def _taken(self) -> Collapse:
+        """Of success probabilities the last one counts, as of progress under "final"."""
+        return "final" if self.collapse == "success" else self.collapse
+
     def _prediction(self, row: Any, count: int) -> Prediction:
         try:
-            return Prediction(collapsed(_numbers(row, count), self.collapse))
+            return Prediction(collapse_progress(_numbers(row, count), self._taken))
         except WorldModelError:
             if self.on_fault == "raise":
                 raise
@@ -190,23 +194,6 @@ def spread_frames(frames: np.ndarray, count: int) -> np.ndarray:
         return frames
     first = 0 if count > 1 else len(frames) - 1
     return frames[np.linspace(first, len(frames) - 1, count).round().astype(int)]
-
-
-def collapsed(values: np.ndarray, collapse: Collapse) -> float | None:
-    """One reward from the (T,) progress, or success probabilities, of T frames.
-
-    Example:
-        >>> progress = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0])
-        >>> [round(collapsed(progress, name), 3) for name in ("potential", "final", "max")]
-        [0.7, 1.0, 1.0]
-    """
-    values = np.clip(values, 0.0, 1.0)
-    if collapse == "max":
-        return float(values.max())
-    if collapse != "potential":
-        return float(values[-1])
-    window = min(3, len(values) // 2)
-    return float(values[-window:].mean() - values[:window].mean()) if window else None
 
 
 def _rows(answer: Any, count: int, *, success: bool) -> list[Any]:

@@ -13,7 +13,8 @@ from testing_robometer import Sample, Stub, by_brightness, serving
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers import WorldModelRewardWrapper
 from wmrl_envs.wrappers.world_models import Episode, Prediction, RobometerWorldModel
-from wmrl_envs.wrappers.world_models.robometer import collapsed, spread_frames
+from wmrl_envs.wrappers.world_models.progress_reward import collapse_progress
+from wmrl_envs.wrappers.world_models.robometer import spread_frames
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_progress_collapses_to_one_reward(stub: Stub, collapse: Any, expected: f
 def test_short_rollouts_and_values_out_of_range_collapse_too(
     progress: list[float], collapse: Any, expected: float | None
 ) -> None:
-    found = collapsed(np.array(progress, dtype=float), collapse)
+    found = collapse_progress(np.array(progress, dtype=float), collapse)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
