@@ -95,8 +95,17 @@ class Stages:
             while len(self._stages) >= self._settings.simulators:
                 self._stages.popitem(last=False)[1].close()
             self._stages[task_id] = Stage(task, self._settings)
+            self._forget_assets()
         self._stages.move_to_end(task_id)
         return self._stages[task_id]
+
+    def _forget_assets(self) -> None:
+        """Empties MuJoCo's cache of meshes and textures (0.5 GB) if no other task will need it."""
+        if len(self._settings.tasks) == len(self._stages):
+            import mujoco
+
+            if hasattr(mujoco, "mj_clearCache"):
+                mujoco.mj_clearCache(mujoco.mj_getCache())
 
     def close(self) -> None:
         """Closes all; may be called twice."""
