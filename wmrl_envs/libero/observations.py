@@ -59,8 +59,8 @@ def observe(
             image = cameras.render(simulation.scene, name, *settings.image_size)
             found[f"{name}_image"] = oriented(image, settings.orientation)
     if settings.has_state:
-        for name, value in _state(simulation).items():
-            found[name] = _fitted(value, space[name])
+        state = _state(simulation)
+        found |= {name: _fitted(state[name], space[name]) for name in space if name in state}
     return {name: found[name] for name in space}
 
 

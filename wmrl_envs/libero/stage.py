@@ -1,5 +1,7 @@
 """A task's simulator, its cameras and the moments that its episodes start from."""
 
+import contextlib
+import ctypes
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -100,14 +102,21 @@ class Stages:
         return self._stages[task_id]
 
     def _forget_assets(self) -> None:
-        """Empties MuJoCo's cache of meshes and textures (0.5 GB) if no other task will need it."""
+        """Empties MuJoCo's cache of meshes and textures if no other task will need it."""
         if len(self._settings.tasks) == len(self._stages):
             import mujoco
 
             if hasattr(mujoco, "mj_clearCache"):
                 mujoco.mj_clearCache(mujoco.mj_getCache())
+                _return_memory()
 
     def close(self) -> None:
         """Closes all; may be called twice."""
         while self._stages:
             self._stages.popitem()[1].close()
+
+
+def _return_memory() -> None:
+    """Makes the C library give back what was freed: half a gigabyte after a model was compiled."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
