@@ -19,7 +19,7 @@ Image = NDArray[np.uint8]
 _ORIENTATIONS = {
     "upright": (slice(None, None, -1), slice(None)),
     "raw": (slice(None), slice(None)),
-    "rot180": (slice(None), slice(None, None, -1)),
+    "rot180": (slice(None, None, -1), slice(None, None, -1)),
 }
 
 
