@@ -10,7 +10,7 @@ from wmrl_envs.libero.suites import LiberoTask
 
 
 def clumsy_actions(n: int, seed: int = 0) -> NDArray[np.float64]:
-    """(n, 7): random directions, held for 8 steps each, mostly downwards, with and without turns."""
+    """(n, 7): random directions, held for 8 steps each, mostly downwards, some without turns."""
     rng = np.random.default_rng(seed)
     actions = np.repeat(rng.uniform(-1.0, 1.0, (-(-n // 8), 7)), 8, axis=0)[:n]
     actions[:, 2] -= 0.3

@@ -110,12 +110,35 @@ class AblationBench:
 
 
 @dataclass(frozen=True)
+class LiberoBench:
+    """Time LIBERO-Long, ours beside stock: construction, reset, steps, episode, memory."""
+
+    quick: bool = False
+    """One task, one round, short episodes: two minutes instead of twenty, and noisier."""
+    out: Path | None = None
+    """Write `results.json` and `table.md` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.libero import compare_libero
+
+        tasks, rounds = ((2,), 1) if self.quick else ((0, 2, 9), 3)
+        steps, episode = (20, 40) if self.quick else (60, 300)
+        comparison = compare_libero(tasks, rounds, steps, episode, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[LiberoBench, subcommand("libero")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
     )

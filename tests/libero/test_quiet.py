@@ -36,6 +36,7 @@ ctypes.util.find_library = lambda name: None if name in {names!r} else found(nam
 """
 
 
+@pytest.mark.slow
 def test_a_whole_life_without_close_prints_nothing_and_writes_nothing(tmp_path):
     log = Path("/tmp/robosuite.log")
     before = log.stat().st_size if log.exists() else None
@@ -45,6 +46,7 @@ def test_a_whole_life_without_close_prints_nothing_and_writes_nothing(tmp_path):
     assert (log.stat().st_size if log.exists() else None) == before
 
 
+@pytest.mark.slow
 def test_without_opengl_the_state_works_and_pictures_name_the_packages(tmp_path):
     code = without_libraries("EGL", "OSMesa") + MAKE.format("state")
     code += """
