@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -115,7 +116,8 @@ class _WrappedChild:
         return of_tree(self._first, limit)
 
     def reap(self) -> End:
-        signal.pidfd_send_signal(self.ended, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # bubblewrap may have waited for it already
+            signal.pidfd_send_signal(self.ended, signal.SIGKILL)
         end = End.of(*os.wait4(self._pid, 0)[1:])
         # bubblewrap, like a shell, adds 128 to a signal.
         return end._replace(exit_code=128 - end.exit_code) if end.exit_code > 128 else end
