@@ -116,7 +116,7 @@ class _WrappedChild:
         return of_tree(self._first, limit)
 
     def reap(self) -> End:
-        with suppress(ProcessLookupError):  # bubblewrap may have waited for it already
+        with suppress(ProcessLookupError):  # bubblewrap has waited for it already
             signal.pidfd_send_signal(self.ended, signal.SIGKILL)
         end = End.of(*os.wait4(self._pid, 0)[1:])
         # bubblewrap, like a shell, adds 128 to a signal.
