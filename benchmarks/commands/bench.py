@@ -56,12 +56,34 @@ class WrappersBench:
 
 
 @dataclass(frozen=True)
+class SandboxBench:
+    """Time scripts in the sandbox beside cold Python, bubblewrap, bare forks and Ray."""
+
+    quick: bool = False
+    """Three contenders, two scripts and few rounds: a minute instead of many, and noisier."""
+    out: Path | None = None
+    """Write `results.json` and `table.md` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.sandbox import Plan, compare_sandboxes
+
+        plan = Plan.quick() if self.quick else Plan()
+        comparison = compare_sandboxes(plan, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[SandboxBench, subcommand("sandbox")]
     )
 
     def run(self, console: Console) -> int:

@@ -95,6 +95,15 @@ def _jobs(control: socket.socket, ends: tuple[int, ...]) -> Any:
         yield descriptors[0]
 
 
+def _wait_for_supervisors(*_: object) -> None:
+    """Waiting, unlike ignoring, adds their CPU time to this process's."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
 class _Server:
     """Forks a supervisor a job, from itself or, without namespaces, from a warm process."""
 
@@ -116,7 +125,7 @@ class _Server:
 
     def serve(self) -> None:
         """Serves until the trainer or the warm process is gone."""
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, _wait_for_supervisors)
         myself = os.pidfd_open(os.getpid())
         for job in _jobs(self._control, self._ends):
             if os.fork() == 0:
