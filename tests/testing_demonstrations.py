@@ -10,7 +10,7 @@ _OBSERVATIONS = {
     "robot0_eef_pos": (3,),
     "robot0_eef_quat": (4,),
     "robot0_gripper_qpos": (2,),
-    "object_poses": (2, 7),
+    "object_poses": (14,),
 }
 
 

@@ -1,5 +1,7 @@
 """The plans, and how they are made to fail."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -81,3 +83,11 @@ def test_an_unknown_failure_is_named() -> None:
 def test_noise_cannot_be_negative(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} must be at least 0, got -0.1"):
         ScriptedExpert(**{option: -0.1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("suite", "task_id"), [("libero_spatial", 0), ("libero_10", 10)])
+def test_a_task_without_a_plan_is_named(suite: str, task_id: int) -> None:
+    task = SimpleNamespace(suite=suite, task_id=task_id)
+    env = SimpleNamespace(simulation=SimpleNamespace(task=task, domain=None))
+    with pytest.raises(ValueError, match=f"plans for libero_10, not for {suite} {task_id}"):
+        ScriptedExpert().reset(SimpleNamespace(unwrapped=env))
