@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,4 +92,14 @@ def test_a_task_without_a_plan_is_named(suite: str, task_id: int) -> None:
     task = SimpleNamespace(suite=suite, task_id=task_id)
     env = SimpleNamespace(simulation=SimpleNamespace(task=task, domain=None))
     with pytest.raises(ValueError, match=f"plans for libero_10, not for {suite} {task_id}"):
-        ScriptedExpert().reset(SimpleNamespace(unwrapped=env))
+        ScriptedExpert().reset(SimpleNamespace(unwrapped=env, action_space=Box(-1, 1, (7,))))
+
+
+def test_chunks_of_actions_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"single \(7,\), got chunks \(8, 7\)"):
+        ScriptedExpert().reset(SimpleNamespace(action_space=Box(-1, 1, (8, 7))))
+
+
+def test_acting_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded, match="call reset before act"):
+        ScriptedExpert().act()
