@@ -6,6 +6,13 @@ import numpy as np
 
 from wmrl_envs.libero.demonstrations import Demonstration, Recipe
 
+_OBSERVATIONS = {
+    "robot0_eef_pos": (3,),
+    "robot0_eef_quat": (4,),
+    "robot0_gripper_qpos": (2,),
+    "object_poses": (14,),
+}
+
 
 def made_up(recipe: Recipe, *, success: bool = True, steps: int = 5) -> Demonstration:
     """A demonstration of random numbers; its goals are met at the end if it is a success."""
@@ -13,7 +20,10 @@ def made_up(recipe: Recipe, *, success: bool = True, steps: int = 5) -> Demonstr
     met = np.zeros((steps + 1, 2), bool)
     met[-1] = success
     values: dict[str, Any] = {
-        "observations": {"robot0_eef_pos": rng.normal(size=(steps + 1, 3)).astype(np.float32)},
+        "observations": {
+            name: rng.normal(size=(steps + 1, *shape)).astype(np.float32)
+            for name, shape in _OBSERVATIONS.items()
+        },
         "actions": rng.uniform(-1, 1, (steps, 7)).astype(np.float32),
         "intended": rng.uniform(-1, 1, (steps, 7)).astype(np.float32),
         "rewards": met[1:].all(axis=1).astype(np.float64),

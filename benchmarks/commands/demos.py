@@ -21,11 +21,11 @@ __all__ = ["Demos"]
 
 @dataclass(frozen=True)
 class Collect:
-    """Record demonstrations and write them as Minari datasets, one a task.
+    """Record demonstrations and write them as Minari or LeRobot datasets.
 
-    Interrupted, it goes on where it stopped: the episodes lie in OUTPUT/episodes, the datasets in
-    OUTPUT/minari. Read them with MINARI_DATASETS_PATH=OUTPUT/minari and
-    minari.load_dataset("libero_long/task0-v0").
+    Interrupted, it goes on where it stopped: the episodes lie in OUTPUT/episodes. Read the datasets
+    with MINARI_DATASETS_PATH=OUTPUT/minari and minari.load_dataset("libero_long/task0-v0"), or with
+    LeRobotDataset("any/name", root="OUTPUT/lerobot").
     """
 
     output: Path
@@ -44,6 +44,8 @@ class Collect:
     """Ways to fail on purpose, each in further episodes of its own; these are kept."""
     keep_failures: bool = False
     """Write also the episodes that failed by themselves."""
+    formats: tuple[Literal["minari", "lerobot"], ...] = ("minari",)
+    """What to write: Minari datasets, one a task; a LeRobot dataset (v3.0) of all tasks."""
     pixels: int = 0
     """Render pictures of this side, in pixels, into the datasets; 0 renders none."""
     cameras: tuple[str, ...] = ("agentview",)
@@ -67,8 +69,10 @@ class Collect:
             if self.replay and not _repeats(session.differing(env, found, console), console):
                 return 1
             kept = [d for d in found if d.success or d.recipe.failure or self.keep_failures]
-            minari = self.output / "minari"
-            for path in session.write_datasets(env, kept, minari, pictures, console):
+            written = session.write_datasets(
+                env, kept, self.output, self.formats, pictures, console
+            )
+            for path in written:
                 console.print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
         return 0
 

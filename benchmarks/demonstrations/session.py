@@ -16,6 +16,7 @@ from wmrl_envs.libero.demonstrations import (
     Store,
     collect,
     replay,
+    write_lerobot,
     write_minari,
 )
 
@@ -71,19 +72,21 @@ def differing(
 def write_datasets(
     env: Any,
     demonstrations: Sequence[Demonstration],
-    root: Path,
+    folder: Path,
+    formats: Sequence[str],
     pictures: Pictures | None,
     console: Console,
 ) -> list[Path]:
-    """Writes one Minari dataset a task."""
+    """Writes one Minari dataset a task, one LeRobot dataset of all tasks, or both."""
     tasks = sorted({demonstration.recipe.task_id for demonstration in demonstrations})
     paths = []
-    with _progress(console) as bar:
-        line = bar.add_task("writing", total=len(tasks), note="")
-        for task in tasks:
-            chosen = [demo for demo in demonstrations if demo.recipe.task_id == task]
-            paths.append(write_minari(chosen, env, root, pictures))
-            bar.update(line, advance=1, note=f"task {task}")
+    with console.status("writing"):
+        if "minari" in formats:
+            for task in tasks:
+                chosen = [demo for demo in demonstrations if demo.recipe.task_id == task]
+                paths.append(write_minari(chosen, env, folder / "minari", pictures))
+        if "lerobot" in formats and tasks:
+            paths.append(write_lerobot(demonstrations, env, folder / "lerobot", pictures))
     return paths
 
 

@@ -82,10 +82,12 @@ def test_demonstrations_are_collected_replayed_and_readable(
 ) -> None:
     minari = pytest.importorskip("minari")
     options = ("--task", "5", "--states", "0", "--failures", "stop", "--output", str(tmp_path))
-    assert wmrl("demos", "collect", *options, "--replay") == 0
+    assert wmrl("demos", "collect", *options, "--replay", "--formats", "minari", "lerobot") == 0
     assert "every episode repeats bit for bit" in capsys.readouterr().out
     data = tmp_path / "minari" / "libero_long" / "task5-v0" / "data"
     dataset = minari.MinariDataset(data)
     facts = list(dataset.storage.get_episode_metadata(range(2)))
     assert [bool(fact["is_success"]) for fact in facts] == [True, False]
     assert [fact["failure"] for fact in facts] == ["", "stop"]
+    info = json.loads((tmp_path / "lerobot" / "meta" / "info.json").read_text(encoding="utf-8"))
+    assert (info["total_episodes"], info["total_frames"]) == (2, dataset.total_steps)

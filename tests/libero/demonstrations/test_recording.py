@@ -138,14 +138,6 @@ def test_a_dataset_holds_one_task(
         write_minari([noisy, stranger], env, tmp_path)
 
 
-def test_the_expert_has_no_plan_for_another_suite() -> None:
-    other = gym.make("WMRL/Libero-v0", suite="libero_spatial", observation="state")
-    other.reset(seed=0)
-    with pytest.raises(ValueError, match="plans for libero_10, not for libero_spatial 0"):
-        ScriptedExpert().reset(other)
-    other.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("task_id", sorted(PLANS))
 def test_the_expert_solves_every_task(task_id: int) -> None:

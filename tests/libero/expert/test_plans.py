@@ -1,7 +1,11 @@
 """The plans, and how they are made to fail."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,3 +85,21 @@ def test_an_unknown_failure_is_named() -> None:
 def test_noise_cannot_be_negative(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} must be at least 0, got -0.1"):
         ScriptedExpert(**{option: -0.1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("suite", "task_id"), [("libero_spatial", 0), ("libero_10", 10)])
+def test_a_task_without_a_plan_is_named(suite: str, task_id: int) -> None:
+    task = SimpleNamespace(suite=suite, task_id=task_id)
+    env = SimpleNamespace(simulation=SimpleNamespace(task=task, domain=None))
+    with pytest.raises(ValueError, match=f"plans for libero_10, not for {suite} {task_id}"):
+        ScriptedExpert().reset(SimpleNamespace(unwrapped=env, action_space=Box(-1, 1, (7,))))
+
+
+def test_chunks_of_actions_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"single \(7,\), got chunks \(8, 7\)"):
+        ScriptedExpert().reset(SimpleNamespace(action_space=Box(-1, 1, (8, 7))))
+
+
+def test_acting_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded, match="call reset before act"):
+        ScriptedExpert().act()

@@ -1,5 +1,6 @@
 """Demonstrations of libero_10: recorded from the scripted expert, replayed, written as datasets."""
 
+from wmrl_envs.libero.demonstrations.lerobot_dataset import write_lerobot
 from wmrl_envs.libero.demonstrations.minari_dataset import write_minari
 from wmrl_envs.libero.demonstrations.pictures import Pictures
 from wmrl_envs.libero.demonstrations.recording import (
@@ -20,5 +21,6 @@ __all__ = [
     "collect",
     "record",
     "replay",
+    "write_lerobot",
     "write_minari",
 ]

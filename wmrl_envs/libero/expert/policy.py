@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from wmrl_envs.libero.expert.arm import Arm
@@ -53,6 +54,9 @@ class ScriptedExpert:
             if not value >= 0.0:
                 raise ValueError(f"{name} must be at least 0, got {value!r}")
         self._noise, self._grasp_noise, self._failure = noise, grasp_noise, failure
+        self._actions: Iterator[Vector] | None = None
+        self.intended: NDArray[np.float32] = np.zeros(7, np.float32)
+        self.skill, self.finished = "", False
 
     def reset(self, env: Any, seed: int | tuple[int, ...] = 0) -> None:
         """Starts the plan of the task that the environment has just been reset to.
@@ -62,19 +66,26 @@ class ScriptedExpert:
             seed: Seed of the noise and of the way to fail.
 
         Raises:
-            ValueError: There is no plan for the environment's task.
+            ValueError: There is no plan for the environment's task, or its actions are chunks.
         """
+        if env.action_space.shape != (7,):
+            raise ValueError(f"actions must be single (7,), got chunks {env.action_space.shape}")
         self._rng = np.random.default_rng(seed)
         simulation = env.unwrapped.simulation
         self._arm = Arm(Workspace(simulation.domain))
         plan = self._varied(_plan(simulation.task))
         rounds = 1 if self._failure else _ROUNDS
         self._actions = self._follow(plan, rounds)
-        self.intended: NDArray[np.float32] = np.zeros(7, np.float32)
         self.skill, self.finished = "", False
 
     def act(self) -> NDArray[np.float32]:
-        """The next action (7,), within [-1, 1]; call it once a step."""
+        """The next action (7,), within [-1, 1]; call it once a step.
+
+        Raises:
+            ResetNeeded: :meth:`reset` has not been called.
+        """
+        if self._actions is None:
+            raise ResetNeeded("there is no plan to follow: call reset before act")
         action = next(self._actions, None)
         if action is None:
             self.skill, self.finished = "", True
