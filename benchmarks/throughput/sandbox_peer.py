@@ -29,8 +29,8 @@ class Forks:
 
     def __init__(self, folder: str, modules: list[str]) -> None:
         sys.path.append(folder)
-        from forkserver.preload import preload  # type: ignore[import-not-found]
-        from forkserver.script import run_script  # type: ignore[import-not-found]
+        from forkserver.preload import preload
+        from forkserver.script import run_script
 
         sys.path.remove(folder)
         preload(modules)

@@ -35,14 +35,14 @@ class End(NamedTuple):
 class Pipes(NamedTuple):
     """Three pipes that a job writes to: standard output, standard error, its set-up."""
 
-    reading: tuple[int, ...]
-    writing: tuple[int, ...]
+    reading: tuple[int, int, int]
+    writing: tuple[int, int, int]
 
     @classmethod
     def open(cls) -> "Pipes":
         """New pipes."""
-        reading, writing = zip(*(os.pipe() for _ in range(3)), strict=True)
-        return cls(reading, writing)
+        (out, out_end), (error, error_end), (setup, setup_end) = (os.pipe() for _ in range(3))
+        return cls((out, error, setup), (out_end, error_end, setup_end))
 
 
 class Child(Protocol):

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
 
 from . import landlock
@@ -18,11 +19,13 @@ from .config import ServerConfig, configure
 from .confinement import describe
 from .launch import Launcher, launch_here
 from .preload import preload, settle
-from .protocol import receive_descriptors, receive_message, send_message
-from .supervisor import supervise
+from .protocol import ProtocolError, receive_descriptors, receive_message, send_message
+from .supervisor import BODY_LIMIT, supervise
 from .warm import WarmProcess
 
 __all__ = ["main"]
+
+_REFUSAL_TIMEOUT_S = 30.0
 
 
 def main() -> None:
@@ -79,7 +82,9 @@ def _refuse(control: socket.socket, parent: int, error: kernel.PrimitiveError) -
     """Answers every job with what the kernel refused."""
     send_message(control, _greeting(0.0, frozenset()))
     for job in _jobs(control, (parent,)):
-        with socket.socket(fileno=job) as connection:
+        with socket.socket(fileno=job) as connection, suppress(OSError, ProtocolError):
+            connection.settimeout(_REFUSAL_TIMEOUT_S)
+            receive_message(connection, BODY_LIMIT)  # an answer before its question is lost
             send_message(connection, {"harness": describe(error)})
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 from .seeding import seed_generators
 
@@ -16,7 +16,7 @@ __all__ = ["run_script"]
 _STREAMS = ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr"))
 
 
-def run_script(path: str, seed: int, threads: int) -> None:
+def run_script(path: str, seed: int, threads: int) -> NoReturn:
     """Runs the file at ``path``, numeric libraries on ``threads`` threads; does not return.
 
     The forked interpreter carries one state of every generator, so ``random``, numpy and torch

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from . import landlock, usage
 from . import primitives as kernel
@@ -23,9 +23,11 @@ from .protocol import receive_message, send_message
 from .rootfs import INSIDE_ID, WORK, RootPlan, enter
 from .watch import Outcome, watch
 
-__all__ = ["supervise"]
+__all__ = ["BODY_LIMIT", "supervise"]
 
-_BODY_LIMIT = 4 << 30
+BODY_LIMIT: Final = 4 << 30
+"""Bytes of code and files of one job."""
+
 _OUR_PROCESSES = 1
 
 
@@ -38,7 +40,7 @@ def supervise(
     """
     try:
         _follow(parent)
-        job, body = receive_message(connection, _BODY_LIMIT)
+        job, body = receive_message(connection, BODY_LIMIT)
         header, artifact = _run(job, body, server, connection, launch)
     except AbandonedError:
         return

@@ -144,14 +144,16 @@ class _Server:
     def serve(self) -> None:
         """Returns when the other end of the control socket is closed."""
         while True:
-            for descriptor, _ in self._poller.poll():
+            ready = {descriptor for descriptor, _ in self._poller.poll()}
+            for descriptor in ready & self._jobs.keys():
+                # Which it may no longer be: the end of a job closes its other descriptor too.
                 if descriptor in self._jobs:
                     self._attend(descriptor, self._jobs[descriptor])
-                elif descriptor == self._control.fileno():
-                    received = receive_descriptors(self._control, 1)
-                    if received is None:
-                        return
-                    self._start(received[0])
+            if self._control.fileno() in ready:
+                received = receive_descriptors(self._control, 1)
+                if received is None:
+                    return
+                self._start(received[0])
 
     def _start(self, connection: int) -> None:
         try:
@@ -194,7 +196,7 @@ def _become_job(connection: int, config: ServerConfig) -> NoReturn:
     try:
         received = socket.socket(fileno=connection)
         plan, _ = receive_message(received, 0)
-        supervisor, *given = receive_descriptors(received, 5) or ()
+        supervisor, *given = receive_descriptors(received, 5) or []
         run_confined(Confinement(**plan), config, Given(*given), supervisor)
     finally:
         os._exit(71)
