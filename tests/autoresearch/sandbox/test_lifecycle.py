@@ -129,7 +129,7 @@ def _mounts() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("backend", "trials"), [("forkserver", 50), ("bubblewrap", 20)])
+@pytest.mark.parametrize(("backend", "trials"), [("forkserver", 50), ("bubblewrap", 10)])
 def test_kills_at_random_moments_leave_no_process_and_no_mount(
     orphanage: Callable[[], set[int]], backend: str, trials: int
 ) -> None:
@@ -161,7 +161,7 @@ def test_kills_at_random_moments_leave_no_process_and_no_mount(
 def test_a_kill_while_bubblewrap_starts_leaves_no_process(
     orphanage: Callable[[], set[int]], victim: str
 ) -> None:
-    for number in range(8):
+    for number in range(4):
         name = f"wmrl{os.getpid() % 10**6}s{number}"
         script = _TRAINER.format(code=_endless(name), backend="bubblewrap")
         with subprocess.Popen(
