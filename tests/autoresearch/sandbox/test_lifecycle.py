@@ -129,7 +129,7 @@ def _mounts() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("backend", "trials"), [("forkserver", 50), ("bubblewrap", 20)])
+@pytest.mark.parametrize(("backend", "trials"), [("forkserver", 50), ("bubblewrap", 10)])
 def test_kills_at_random_moments_leave_no_process_and_no_mount(
     orphanage: Callable[[], set[int]], backend: str, trials: int
 ) -> None:
@@ -154,6 +154,41 @@ def test_kills_at_random_moments_leave_no_process_and_no_mount(
         _until(lambda: not orphanage())
         assert not processes_named(name)
     assert _mounts() == mounts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["bubblewrap", "supervisor", "server", "trainer"])
+def test_a_kill_while_bubblewrap_starts_leaves_no_process(
+    orphanage: Callable[[], set[int]], victim: str
+) -> None:
+    for number in range(4):
+        name = f"wmrl{os.getpid() % 10**6}s{number}"
+        script = _TRAINER.format(code=_endless(name), backend="bubblewrap")
+        with subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            server = int(process.stdout.readline())
+            started: set[int] = set()
+            while not started:  # bounded by the test's timeout
+                started = processes_named("bwrap") & descendants(server)
+            supervisors = descendants(server) - processes_named("bwrap")
+            victims = {
+                "bubblewrap": started,
+                "supervisor": supervisors,
+                "server": {server},
+                "trainer": {process.pid},
+            }
+            for pid in victims[victim]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if victim == "bubblewrap":  # the job is then a fault of the harness, which ends this
+                process.wait(60)
+            process.kill()
+        _until(lambda: not orphanage())
 
 
 def test_an_interrupt_ends_the_trainer_and_all_its_jobs(

@@ -1,8 +1,12 @@
 """Starts an interpreter inside bubblewrap, which enters the namespaces in our place.
 
 Where namespaces are allowed to bubblewrap alone, its children get no capabilities. So all that
-needs one is asked of bubblewrap by its arguments; rlimits, Landlock and the script's start are left
-to our code in the new interpreter (see ``cold``), which waits until it is released.
+needs one is asked of bubblewrap by its arguments; rlimits, Landlock, seccomp and the script's start
+are left to our code in the new interpreter (see ``cold``), which waits until it is released.
+
+bubblewrap is not asked to die with its parent: dead in the middle of its start, it leaves a child
+that waits for ever. Instead the new interpreter ends, and all with it, once our end of its socket
+is closed; and where an outsider has killed bubblewrap, this process ends what that leaves.
 """
 
 import errno
@@ -16,13 +20,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from . import primitives as kernel
 from .config import Bubblewrap
 from .confinement import Confinement
 from .failure import AbandonedError, SetupError
 from .launch import Child, End
 from .protocol import send_message
 from .rootfs import ACCOUNTS, DEVICES, INSIDE_ID, WORK, WRITABLE, places_to_hide
-from .usage import Usage, of_tree
+from .usage import Usage, descendants, of_tree
 
 __all__ = ["Cover", "Launch", "Shown", "Started"]
 
@@ -33,7 +38,7 @@ _START_TIMEOUT_S = 60.0
 _ISOLATION = (
     "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
     "--unshare-cgroup-try", "--uid", str(INSIDE_ID), "--gid", str(INSIDE_ID),
-    "--hostname", "sandbox", "--die-with-parent", "--as-pid-1",
+    "--hostname", "sandbox", "--as-pid-1",
 )  # fmt: skip
 _REMEDY = (
     "bubblewrap needs unprivileged user namespaces: set sysctl user.max_user_namespaces above 0 "
@@ -116,10 +121,18 @@ class _WrappedChild:
         return of_tree(self._first, limit)
 
     def reap(self) -> End:
+        """Ends the job.
+
+        Raises:
+            SetupError: Somebody has killed bubblewrap, so that nothing is known of the job's end.
+        """
         with suppress(ProcessLookupError):  # bubblewrap has waited for it already
             signal.pidfd_send_signal(self.ended, signal.SIGKILL)
         end = End.of(*os.wait4(self._pid, 0)[1:])
-        # bubblewrap, like a shell, adds 128 to a signal.
+        if end.exit_code < 0:
+            error = f"bubblewrap was ended by signal {-end.exit_code}"
+            raise SetupError({"error": error, "refused": False})
+        # The first process adds 128 to a signal, as shells do.
         return end._replace(exit_code=128 - end.exit_code) if end.exit_code > 128 else end
 
 
@@ -148,13 +161,11 @@ class Launch:
         bubblewrap: What starts what.
         shown: What the job sees.
         plan: What confines it.
-        seccomp_program: The filter that bubblewrap puts on last; may be empty.
     """
 
     bubblewrap: Bubblewrap
     shown: Shown
     plan: Confinement
-    seccomp_program: bytes
 
     def start(self, connection: socket.socket) -> Started:
         """Starts the interpreter and waits until it is there.
@@ -166,13 +177,15 @@ class Launch:
         stdout, stderr, info = os.pipe(), os.pipe(), os.pipe()
         ours, theirs = socket.socketpair()
         connection.set_inheritable(False)
+        kernel.become_subreaper()
         pid = os.fork()
         if pid == 0:
+            os.set_inheritable(info[0], True)  # so that writing to it cannot fail when we are dead
             self._become(stdout[1], stderr[1], info[1], theirs.fileno())
         for _, writing in (stdout, stderr, info):
             os.close(writing)
         theirs.close()
-        self._await(ours, connection, stderr[0])
+        self._await(ours, connection, os.pidfd_open(pid), stderr[0])
         first = json.loads(os.read(info[0], 4096))["child-pid"]
         os.close(info[0])
         child = _WrappedChild(pid, first, (stdout[0], stderr[0], ours.fileno()))
@@ -211,20 +224,23 @@ class Launch:
             yield from ("--chmod", "0555", place)
         for name, value in self.plan.environment.items():
             yield from ("--setenv", name, value)
-        if self.seccomp_program:
-            yield from ("--seccomp", _stored(self.seccomp_program))
         boot = os.path.dirname(self.bubblewrap.place)
         yield from ("--chdir", WORK, "--", self.bubblewrap.python, "-s", "-c", _BOOT, boot)
         yield str(channel)
 
-    def _await(self, channel: socket.socket, connection: socket.socket, stderr: int) -> None:
+    def _await(
+        self, channel: socket.socket, connection: socket.socket, ended: int, stderr: int
+    ) -> None:
         poller = select.poll()
         poller.register(channel, select.POLLIN)
         poller.register(connection, select.POLLRDHUP)
+        poller.register(ended, select.POLLIN)  # its child may hold on to the channel
         found = dict(poller.poll(_START_TIMEOUT_S * 1000))
+        os.close(ended)
         if connection.fileno() in found:
             raise AbandonedError
         if channel.fileno() not in found or channel.recv(len(UP)) != UP:
+            _kill_what_is_left()
             raise SetupError(self._failure(stderr))
 
     def _failure(self, stderr: int) -> dict[str, object]:
@@ -232,10 +248,17 @@ class Launch:
         try:
             text = os.read(stderr, 4096).decode("utf-8", "replace").strip()
         except BlockingIOError:
-            text = f"it did not answer within {_START_TIMEOUT_S:.0f} s"
+            text = f"it was killed, or did not answer within {_START_TIMEOUT_S:.0f} s"
         if text.startswith("bwrap: "):
             return {"error": f"{_with_errno(text)}; {_REMEDY}", "refused": True}
         return {"error": f"{self.bubblewrap.python} did not start: {text}", "refused": False}
+
+
+def _kill_what_is_left() -> None:
+    """The youngest first: its parent, if it lives, then ends by itself."""
+    for pid in reversed(descendants(os.getpid())):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _with_errno(message: str) -> str:

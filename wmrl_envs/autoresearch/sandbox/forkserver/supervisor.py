@@ -110,13 +110,13 @@ def _run_by(
     """Prepares the job from outside, through its root, while its interpreter waits for word."""
     os.umask(0o022)
     plan = _confinement(job, server, WORK)
-    launch = Launch(bubblewrap, _shown(bubblewrap, job, server), plan, server.seccomp_program)
+    launch = Launch(bubblewrap, _shown(bubblewrap, job, server), plan)
     started = launch.start(connection)
     os.chdir(started.seen_from_here(WORK))
     _write_files(job["files"], body)
     _link_data(job["data"], True, started.seen_from_here(""))
     directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    started.release(plan, server.layers - {"namespaces", "seccomp"})
+    started.release(plan, server.layers - {"namespaces"})
     return _follow_to_the_end(started.child, job, directory, connection)
 
 
