@@ -1,6 +1,7 @@
 """Demonstrations of libero_10: recorded from the scripted expert, replayed, written as datasets."""
 
 from wmrl_envs.libero.demonstrations.minari_dataset import write_minari
+from wmrl_envs.libero.demonstrations.moments import render_moments, spread_moments
 from wmrl_envs.libero.demonstrations.pictures import Pictures
 from wmrl_envs.libero.demonstrations.recording import (
     Demonstration,
@@ -19,6 +20,8 @@ __all__ = [
     "Store",
     "collect",
     "record",
+    "render_moments",
     "replay",
+    "spread_moments",
     "write_minari",
 ]
