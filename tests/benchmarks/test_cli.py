@@ -87,7 +87,7 @@ def test_tasks_show_takes_a_folder(wmrl: Wmrl, tmp_path: Path) -> None:
 
 def test_tasks_list_marks_boards_that_are_mostly_noise(wmrl: Wmrl) -> None:
     out, _ = wmrl("tasks", "list")
-    marked = {line.split()[1] for line in out.splitlines() if " ! " in line}
+    marked = {line.split()[1] for line in out.splitlines() if "│" in line and " ! " in line}
     noises = {task.name: noise_of(task) for task in catalog.resolve("all")}
     assert marked == {name for name, noise in noises.items() if noise and noise.mostly_noise}
     assert marked
@@ -215,7 +215,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(
 @pytest.mark.sandbox
 def test_the_doctor_is_content_with_a_machine_that_passes_the_tests(wmrl: Wmrl) -> None:
     out, _ = wmrl("doctor")
-    assert all(word in out for word in ("Python", "gymnasium", "seccomp", "libero", "EGL"))
+    assert all(word in out for word in ("Python", "seccomp", "bubblewrap", "RaySandbox", "EGL"))
 
 
 class NoSandbox:
@@ -244,3 +244,14 @@ def test_the_doctor_names_a_package_that_is_missing_and_how_to_get_it(
     assert core[1].remedy == "pip install 'no-such-package>=1'"
     assert extras["libero"].state == "missing"
     assert extras["libero"].remedy == "pip install 'no-such-extra>=2'"
+
+
+def test_the_doctor_says_what_bubblewrap_and_ray_lack_and_does_not_mind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wmrl_envs.autoresearch.sandbox.Sandbox", NoSandbox)
+    monkeypatch.setattr(checks, "_version", lambda _: None)
+    found = {check.name: check for check in checks.sandbox()}
+    assert (found["bubblewrap"].state, found["RaySandbox"].state) == ("missing", "missing")
+    assert "EPERM" in found["bubblewrap"].detail
+    assert found["RaySandbox"].remedy == "pip install 'wmrl-envs[ray]'"

@@ -7,9 +7,11 @@ the trivial answer and measures the test noise; it takes a second and needs no p
 
 import contextlib
 import csv
+import gzip
 import hashlib
 import json
 import signal
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -156,9 +158,6 @@ def _read(folder: Path) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]
 
 
 def _answers(source: Path, problem: Problem) -> AnswerKey:
-    import gzip
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.csv"
         path.write_bytes(gzip.decompress((source / "answers.csv.gz").read_bytes()))

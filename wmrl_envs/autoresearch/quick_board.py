@@ -62,14 +62,8 @@ def _predict(model: Any, tests: pd.DataFrame, spec: TaskSpec) -> np.ndarray:
     shares[:, model.classes_] = model.predict_proba(tests)
     if spec.prediction_columns == spec.classes:
         return shares
-    binary = len(spec.classes) == 2 and _kind(spec) == "probability"
+    binary = len(spec.classes) == 2 and spec.measure.kind == "probability"
     return shares[:, 1] if binary else shares.argmax(axis=1)
-
-
-def _kind(spec: TaskSpec) -> str:
-    from wmrl_envs.autoresearch.metrics import get_metric
-
-    return get_metric(spec.metric).kind
 
 
 def _score(key: AnswerKey, predicted: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import os
 import weakref
 from typing import Any
 
@@ -18,7 +19,7 @@ Image = NDArray[np.uint8]
 _ORIENTATIONS = {
     "upright": (slice(None, None, -1), slice(None)),
     "raw": (slice(None), slice(None)),
-    "rot180": (slice(None), slice(None, None, -1)),
+    "rot180": (slice(None, None, -1), slice(None, None, -1)),
 }
 
 
@@ -104,6 +105,7 @@ class _Target:
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._options, self._nothing = mujoco.MjvOption(), mujoco.MjvPerturb()
         self._options.geomgroup[0], self._options.geomgroup[1] = 0, 1  # collision, visual meshes
+        self._process = os.getpid()
         _close_at_exit(self)
 
     def fits(self, height: int, width: int) -> bool:
@@ -128,7 +130,8 @@ class _Target:
         return image
 
     def close(self) -> None:
-        if self._context is not None:
+        # A forked process has a copy, whose OpenGL calls would hang.
+        if self._context is not None and self._process == os.getpid():
             with contextlib.suppress(RuntimeError):
                 self._gl.make_current()
             self._context.free()

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmrl_envs.libero import osc
+
 __all__ = ["ControlState", "OperationalSpaceControl", "Sample"]
 
 _Array = NDArray[np.float64]
@@ -90,25 +92,24 @@ class OperationalSpaceControl:
         Returns:
             What stock LIBERO's observation of this step is made of.
         """
-        qpos, qvel = self._data.qpos, self._data.qvel
-        state = self._substep(action, self.state, first=True)
-        for _ in range(self._substeps - 3):
-            state = self._substep(action, state)
-        posed = qpos.copy()
-        state = self._substep(action, state)
-        sample = Sample(posed, qpos.copy(), qvel.copy())
-        self.state = self._substep(action, state)
+        model, data, mujoco = self._model, self._data, self._mujoco
+        last, fingers, grip = self.state, self.state.fingers, float(action[-1])
+        posed, sample, goal = data.qpos, None, last
+        for remaining in reversed(range(self._substeps)):
+            mujoco.mj_step1(model, data)
+            arm = self._at_reset if last.fresh and goal is last else self._sensors.read()
+            if goal is last:
+                goal = self._arm.new_goal(action[:-1], last, arm)
+            self._arm.pull(goal, arm)
+            fingers = self._gripper.pull(fingers, grip)
+            if remaining == 1:
+                posed = data.qpos.copy()
+            elif remaining == 0:
+                sample = Sample(posed, data.qpos.copy(), data.qvel.copy())
+            mujoco.mj_step2(model, data)
+        self.state = ControlState(goal.goal_position, goal.goal_rotation, fingers)
+        assert sample is not None
         return sample
-
-    def _substep(self, action: _Array, state: ControlState, first: bool = False) -> ControlState:
-        self._mujoco.mj_step1(self._model, self._data)
-        arm = self._at_reset if state.fresh else self._sensors.read()
-        if first:
-            state = self._arm.new_goal(action[:-1], state, arm)
-        self._arm.pull(state, arm)
-        fingers = self._gripper.pull(state.fingers, float(action[-1]))
-        self._mujoco.mj_step2(self._model, self._data)
-        return ControlState(state.goal_position, state.goal_rotation, fingers)
 
 
 @dataclass(frozen=True)
@@ -159,27 +160,30 @@ class _Sensors:
         controller = robot.controller
         self._model, self._data = model, data
         self._read_jacobians, self._site = mujoco.mj_jacSite, robot.eef_site_id
-        self._dofs, joints = _span(controller.qvel_index), _span(controller.qpos_index)
+        dofs, joints = _span(controller.qvel_index), _span(controller.qpos_index)
+        self._first, self._qvel = dofs.start, data.qvel
         nv, n = model.nv, len(controller.qvel_index)
         self._jp, self._jr, self._inertia = np.zeros((3, nv)), np.zeros((3, nv)), np.zeros((nv, nv))
         self._read_inertia = _inertia_reader(model, data, self._inertia)
+        self._gather = osc.compiled(osc.gather)
         self._now = _Kinematics(
             *(data.site_xpos[self._site], data.site_xmat[self._site].reshape(3, 3)),
             *(np.zeros(3), np.zeros(3)),
-            *(data.qpos[joints], data.qvel[self._dofs]),
+            *(data.qpos[joints], data.qvel[dofs]),
             *(np.zeros((rows, n), order="F") for rows in (6, 3, 3, n)),
         )
 
     def read(self) -> _Kinematics:
         """The kinematics of the last ``mj_step1``; the next call overwrites them."""
-        now, dofs, qvel = self._now, self._dofs, self._data.qvel
-        self._read_jacobians(self._model, self._data, self._jp, self._jr, self._site)
+        now, qvel, jp, jr = self._now, self._qvel, self._jp, self._jr
+        self._read_jacobians(self._model, self._data, jp, jr, self._site)
         self._read_inertia()
-        np.dot(self._jp, qvel, out=now.velocity)
-        np.dot(self._jr, qvel, out=now.spin)
-        now.jacobian_position[:] = now.jacobian[:3] = self._jp[:, dofs]
-        now.jacobian_rotation[:] = now.jacobian[3:] = self._jr[:, dofs]
-        now.mass[:] = self._inertia[dofs, dofs]
+        np.dot(jp, qvel, out=now.velocity)
+        np.dot(jr, qvel, out=now.spin)
+        self._gather(
+            *(jp, jr, self._inertia, self._first),
+            *(now.jacobian, now.jacobian_position, now.jacobian_rotation, now.mass),
+        )
         return now
 
 
@@ -196,6 +200,7 @@ class _Arm:
         self._rest = np.array(self._stock.initial_joint)
         kp, kd = np.array(self._stock.kp), np.array(self._stock.kd)
         self._kp, self._kd = (kp[:3], kp[3:]), (kd[:3], kd[3:])
+        self._pull, self._wrench = osc.compiled(osc.pull), np.zeros(6)
 
     def new_goal(self, action: _Array, last: ControlState, arm: _Kinematics) -> ControlState:
         """The goal of one action: (6,), displacement and rotation; no rotation keeps the last."""
@@ -208,25 +213,18 @@ class _Arm:
 
     def pull(self, goal: ControlState, arm: _Kinematics) -> None:
         """Writes the torques of one substep."""
-        _, toward, turn, null = self._mathematics.opspace_matrices(
-            arm.mass, arm.jacobian, arm.jacobian_position, arm.jacobian_rotation
+        toward, turn, turn_error, null_torques = self._pull(
+            *(arm.mass, arm.jacobian, arm.jacobian_position, arm.jacobian_rotation),
+            *(self._rest, arm.joints, arm.joint_velocities, arm.rotation, goal.goal_rotation),
         )
-        wrench = np.concatenate(
-            [np.dot(toward, self._force(goal, arm)), np.dot(turn, self._torque(goal, arm))]
-        )
-        torques = np.dot(arm.jacobian.T, wrench) + self._bias
-        torques += self._mathematics.nullspace_torques(
-            arm.mass, null, self._rest, arm.joints, arm.joint_velocities
-        )
-        np.clip(torques, self._low, self._high, out=self._torques)
-
-    def _force(self, goal: ControlState, arm: _Kinematics) -> _Array:
         error = goal.goal_position - arm.position
-        return error * self._kp[0] + -arm.velocity * self._kd[0]
-
-    def _torque(self, goal: ControlState, arm: _Kinematics) -> _Array:
-        error = self._mathematics.orientation_error(goal.goal_rotation, arm.rotation)
-        return error * self._kp[1] + -arm.spin * self._kd[1]
+        force = error * self._kp[0] + -arm.velocity * self._kd[0]
+        torque = turn_error * self._kp[1] + -arm.spin * self._kd[1]
+        np.dot(toward, force, out=self._wrench[:3])
+        np.dot(turn, torque, out=self._wrench[3:])
+        torques = np.dot(arm.jacobian.T, self._wrench) + self._bias
+        torques += null_torques
+        np.clip(torques, self._low, self._high, out=self._torques)
 
 
 class _Gripper:

@@ -70,7 +70,7 @@ class LiberoEnv(gym.Env[Observation, NDArray[Any]]):
 
     ## Observation Space
 
-    A ``Dict``. Values are clipped to their bounds; with several tasks, rows that a task does not
+    A ``Dict``. Values are clipped to their bounds; with several tasks, entries that a task does not
     have are zero.
 
     | Key                   | Shape, type        | Bounds  | Meaning (``observation``)            |
@@ -83,7 +83,7 @@ class LiberoEnv(gym.Env[Observation, NDArray[Any]]):
     | `robot0_eef_quat`     | (4,), float32      | ±1      | quaternion x, y, z, w of the hand    |
     | `robot0_gripper_qpos` | (2,), float32      | ±0.05   | m, the fingers                       |
     | `robot0_gripper_qvel` | (2,), float32      | ±1      | m/s                                  |
-    | `object_poses`        | (n, 7), float32    | ±10, ±1 | m and x, y, z, w: objects, then fixtures |
+    | `object_poses`        | (7n,), float32     | ±10, ±1 | m and x, y, z, w of each object, then fixture |
     | `fixture_joints`      | (m,), float32      | ±4      | rad or m: drawers, doors, knobs; if m > 0 |
 
     ## Rewards

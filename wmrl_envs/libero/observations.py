@@ -59,15 +59,15 @@ def observe(
             image = cameras.render(simulation.scene, name, *settings.image_size)
             found[f"{name}_image"] = oriented(image, settings.orientation)
     if settings.has_state:
-        for name, value in _state(simulation).items():
-            found[name] = _fitted(value, space[name])
+        state = _state(simulation)
+        found |= {name: _fitted(state[name], space[name]) for name in space if name in state}
     return {name: found[name] for name in space}
 
 
 def _object_spaces(settings: Settings) -> dict[str, spaces.Space[Any]]:
     bodies = max(len(task.objects) + len(task.fixtures) for task in settings.tasks)
     joints = max(_fixture_joints(task) for task in settings.tasks)
-    bound = np.tile(np.array([_FAR] * 3 + [1.0] * 4), (bodies, 1))
+    bound = np.tile(np.array([_FAR] * 3 + [1.0] * 4), bodies)
     found: dict[str, spaces.Space[Any]] = {"object_poses": _box(-bound, bound, bound.shape)}
     if joints:
         found["fixture_joints"] = _box(-4.0, 4.0, (joints,))
@@ -85,6 +85,7 @@ def _state(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
     robot, task = simulation.domain.robots[0], simulation.task
     hand = data.body(robot.robot_model.eef_name)
     bodies = [simulation.domain.obj_body_id[name] for name in (*task.objects, *task.fixtures)]
+    quaternions = np.roll(data.xquat[bodies], -1, axis=1)  # to x, y, z, w
     first = _ROBOT_JOINTS + 7 * len(task.objects)
     return {
         "robot0_joint_pos": sample.positions[:_ARM_JOINTS],
@@ -93,7 +94,7 @@ def _state(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
         "robot0_eef_quat": np.roll(hand.xquat, -1),
         "robot0_gripper_qpos": sample.positions[_ARM_JOINTS:_ROBOT_JOINTS],
         "robot0_gripper_qvel": sample.velocities[_ARM_JOINTS:_ROBOT_JOINTS],
-        "object_poses": np.hstack([data.xpos[bodies], np.roll(data.xquat[bodies], -1, axis=1)]),
+        "object_poses": np.hstack([data.xpos[bodies], quaternions]).ravel(),
         "fixture_joints": sample.positions[first:],
     }
 
@@ -102,7 +103,7 @@ def _fitted(value: NDArray[np.float64], box: spaces.Space[Any]) -> NDArray[np.fl
     """The value within its bounds, with zeros where another task has more objects."""
     assert isinstance(box, spaces.Box)
     padded = np.zeros(box.shape, np.float32)
-    padded[tuple(slice(n) for n in value.shape)] = value
+    padded[: len(value)] = value
     return np.clip(padded, box.low, box.high)
 
 

@@ -79,6 +79,8 @@ class Simulation:
         self.data: Any = self.domain.sim.data._data
         self._mujoco = mujoco
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        # Nobody reads the wrist's force and torque, which cost a pass of inverse dynamics a step.
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SENSOR
         self._control = OperationalSpaceControl(self.domain)
         self._scratch: Any = None
         self.scene = self._present()

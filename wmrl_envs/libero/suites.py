@@ -61,8 +61,15 @@ class LiberoTask:
         return tuple(name for name in names if name not in _TABLES)
 
     def initial_states(self) -> NDArray[np.float64]:
-        """The recorded initial states: (n, 1 + nq + nv), time, positions and velocities."""
-        return _initial_states(self.states_file)
+        """The recorded initial states: (n, 1 + nq + nv), time, positions and velocities.
+
+        Raises:
+            ValueError: The file holds none, as two files of LIBERO-PRO do.
+        """
+        states = _initial_states(self.states_file)
+        if states.ndim != 2 or not len(states):
+            raise ValueError(f"there are no initial states in {self.states_file}")
+        return states
 
     def _section(self, name: str) -> Sequence[str]:
         found = re.search(rf"\(:{name}\s([^()]*)\)", _text(self.bddl_file), re.IGNORECASE)

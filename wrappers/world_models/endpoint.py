@@ -116,6 +116,8 @@ class EndpointWorldModel:
         top_logprobs: How many tokens the server lists; vLLM allows 20, OpenAI's completions 5.
         candidates: The most outcomes of an answer, for "json"; the first one is the reward.
         samples: Answers to average, for "json".
+        response_format: How to ask for JSON: "json_schema" as OpenAI, vLLM and SGLang, or
+            "json_object" with the schema beside it, as llama-cpp-python.
         generation: How outcomes are written, or a mapping of its fields; None: up to 256 tokens at
             temperature 0.
         max_task_chars: The longest task text; a longer one loses its middle, and says so.
@@ -148,6 +150,7 @@ class EndpointWorldModel:
         top_logprobs: int = 20,
         candidates: int = 2,
         samples: int = 1,
+        response_format: Literal["json_schema", "json_object"] = "json_schema",
         generation: Generation | Mapping[str, Any] | None = None,
         max_task_chars: int = 4_000,
         max_code_chars: int = 8_000,
@@ -167,7 +170,9 @@ class EndpointWorldModel:
         rooms = TextRooms(max_task_chars, max_code_chars)
         if mode == "json":
             prompt, written = outcome_prompt(candidates, shown), made(Generation, generation)
-            self._mode: Mode = JsonOutcome(prompt, rooms, candidates, samples, written)
+            self._mode: Mode = JsonOutcome(
+                prompt, rooms, candidates, samples, written, response_format
+            )
         elif mode == "systemone":
             self._mode = ScoreQuestion(grade_prompt(scale, shown), rooms, scale)
         else:

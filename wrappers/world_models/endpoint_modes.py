@@ -173,24 +173,35 @@ class JsonOutcome:
     candidates: int
     samples: int
     generation: Generation
+    form: str = "json_schema"
     path: str = "chat/completions"
 
     def __post_init__(self) -> None:
         """Checks the settings."""
         if self.samples < 1:
             raise ValueError(f"samples must be at least 1, got {self.samples!r}")
+        if self.form not in ("json_schema", "json_object"):
+            raise ValueError(
+                f"response_format must be 'json_schema' or 'json_object', got {self.form!r}"
+            )
 
     def payload(self, question: Question) -> dict[str, Any]:
         """Asks for JSON that follows the schema."""
-        form = {"name": "outcome", "strict": True, "schema": schema(self.candidates)}
         return {
             "messages": _user(self.rooms.text(self.prompt, question)),
             "max_tokens": self.generation.max_new_tokens,
             "temperature": self.generation.temperature,
             "top_p": self.generation.top_p,
-            "response_format": {"type": "json_schema", "json_schema": form},
+            "response_format": self._response_format(),
             **({"n": self.samples} if self.samples > 1 else {}),
         }
+
+    def _response_format(self) -> dict[str, Any]:
+        form = schema(self.candidates)
+        if self.form == "json_object":
+            return {"type": "json_object", "schema": form}
+        named = {"name": "outcome", "strict": True, "schema": form}
+        return {"type": "json_schema", "json_schema": named}
 
     def read(self, answer: Mapping[str, Any]) -> Prediction:
         """The outcome, if the answer is JSON and there are as many samples as asked for."""

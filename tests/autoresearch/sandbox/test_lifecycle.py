@@ -364,3 +364,16 @@ def test_jobs_in_a_row_leak_neither_descriptors_nor_processes_nor_memory(
     _until(lambda: _holdings(lasting) <= held)
     # Less than 4 KiB a job beyond what allocators keep anyway: one leaked page would show.
     assert _own_memory(lasting) - memory < (4 << 20) + 2048 * count
+
+
+def test_jobs_end_with_the_warm_process_and_the_next_job_gets_another() -> None:
+    with Sandbox(preload=(), workers=1) as sandbox:
+        server = sandbox.report().server_pid
+        [warm] = _lasting(server) - {os.getpid(), server}
+        jobs = [Job("print('started')"), Job("import time; time.sleep(300)")]
+        results = sandbox.run_many(jobs, on_error="return")
+        next(results)
+        os.kill(warm, signal.SIGKILL)
+        assert isinstance(next(results), SandboxError)
+        assert _ended({server})
+        assert sandbox.run("print(1)").stdout == "1\n"

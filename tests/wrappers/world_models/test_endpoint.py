@@ -80,6 +80,13 @@ def test_json_is_averaged_over_the_samples_and_brings_feedback(server: StubServe
     assert form["properties"]["predictions"]["maxItems"] == 2
 
 
+def test_json_can_be_asked_for_as_an_object_with_its_schema_beside_it(server: StubServer) -> None:
+    server.behave = lambda request: reply(chat(OUTCOME))
+    model(server, mode="json", response_format="json_object").predict(EPISODES[:1])
+    asked = server.requests[0].body["response_format"]
+    assert asked["type"] == "json_object" and "predictions" in asked["schema"]["properties"]
+
+
 def test_a_json_answer_that_is_cut_off_is_no_opinion_or_what_is_whole_of_it(
     server: StubServer,
 ) -> None:
@@ -269,6 +276,8 @@ def test_a_wrapper_can_make_the_model_from_its_name_and_plain_settings(server: S
         ({"on_error": "0.0"}, "on_error must be one of"),
         ({"on_ignored": "hide"}, "on_ignored must be one of"),
         ({"top_logprobs": 1}, "top_logprobs must be at least 2, got 1"),
+        ({"mode": "json", "samples": 0}, "samples must be at least 1, got 0"),
+        ({"mode": "json", "response_format": "xml"}, "response_format must be"),
         ({"max_task_chars": 5}, "at least 200"),
         ({"transport": {"retries": 3}}, "Transport has no retries"),
         ({"transport": {"concurrency": 0}}, "concurrency must be at least 1"),

@@ -59,6 +59,9 @@ class Sandbox(JobRunner):
         python: The interpreter of the jobs, a path or a name on the search path; None for this
             process's. Another than that is run by bubblewrap.
 
+    Attributes:
+        python: Path of the interpreter of the jobs.
+
     Raises:
         ValueError: An argument is not of the form above.
 
@@ -87,6 +90,7 @@ class Sandbox(JobRunner):
         wanted = candidates(backend, min_level, allow_unsafe, interpreter)
         names = _module_names(preload)
         blueprint = Blueprint(interpreter, names, paths.resolve_hidden(hidden, interpreter))
+        self.python = interpreter.executable
         self.workers = workers
         self.limits = limits
         self._keeper = ServerKeeper(wanted, blueprint)

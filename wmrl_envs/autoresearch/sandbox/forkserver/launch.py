@@ -54,7 +54,7 @@ class Child(Protocol):
     """
 
     ended: int
-    pipes: tuple[int, ...]
+    pipes: tuple[int, int, int]
 
     def usage(self, limit: int) -> usage.Usage:
         """What all its processes use at this moment; exact only where ``limit`` bytes are near."""
