@@ -36,7 +36,8 @@ def test_recorded_states_show_what_the_environment_showed(
     assert pictures.shape == shown.shape and pictures.dtype == np.uint8
     difference = np.abs(pictures.astype(float) - shown).mean(axis=(1, 2, 3))
     moved = np.abs(shown[1:].astype(float) - shown[:-1]).mean()
-    assert difference.max() < 0.1 * moved
+    assert difference[[0, -1]].max() < 0.01  # nothing moves there
+    assert difference.max() < 0.25 * moved
 
 
 def test_an_unknown_camera_is_refused(episode: tuple[Demonstration, np.ndarray]) -> None:

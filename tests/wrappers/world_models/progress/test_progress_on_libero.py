@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 import pytest
 
 from wmrl_envs import info as keys
@@ -64,9 +63,7 @@ def demonstrations(env: gym.Env[Any, Any]) -> list[Demonstration]:
 @pytest.fixture(scope="module")
 def model(demonstrations: list[Demonstration]) -> ProgressWorldModel:
     clips = [
-        ProgressClip(
-            found.instruction, frames, found.progress[spread_moments(len(found), FRAMES)]
-        )
+        ProgressClip(found.instruction, frames, found.progress[spread_moments(len(found), FRAMES)])
         for found, frames in zip(
             demonstrations, render_moments(demonstrations, FRAMES, SIDE), strict=True
         )
@@ -78,9 +75,9 @@ def test_a_success_that_it_has_learned_is_graded_above_a_failure(
     env: gym.Env[Any, Any], model: ProgressWorldModel, demonstrations: list[Demonstration]
 ) -> None:
     listening = Listening(model)
-    graded = WorldModelRewardWrapper(env, listening, frames=FRAMES)
-    rewards = [_play(graded, found) for found in demonstrations]
-    assert rewards[0] > rewards[1]
+    (success, _), (failure, info) = (_graded(env, listening, found) for found in demonstrations)
+    assert success > 0.5 > failure
+    assert (info[keys.REWARD_SOURCE], info[keys.PREDICTED_REWARD]) == (keys.WORLD_MODEL, failure)
     for episode, found in zip(listening.episodes, demonstrations, strict=True):
         assert episode.task == found.instruction
         assert episode.frames is not None
@@ -88,6 +85,14 @@ def test_a_success_that_it_has_learned_is_graded_above_a_failure(
         assert len(episode.actions) == len(found)
 
 
-def _play(env: gym.Env[Any, Any], demonstration: Demonstration) -> float:
-    """Plays the actions to the end of the episode; the last one again, where they end before."""
-    return 0.0
+def _graded(
+    env: gym.Env[Any, Any], model: Listening, demonstration: Demonstration
+) -> tuple[float, dict[str, Any]]:
+    """The reward of an episode of the demonstration's actions, and the info of its end."""
+    limited = gym.wrappers.TimeLimit(env, len(demonstration))
+    graded = WorldModelRewardWrapper(limited, model, frames=FRAMES)
+    graded.reset(options={"task_id": 5, "init_state_id": demonstration.recipe.init_state_id})
+    for action in demonstration.actions:
+        _, reward, terminated, truncated, info = graded.step(action)
+    assert terminated or truncated
+    return float(reward), info
