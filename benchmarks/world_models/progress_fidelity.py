@@ -37,7 +37,7 @@ class ClipFidelity:
         mae_of_time: The same of a guess that knows the task and the frame's place alone: the mean
             progress of the training clips there.
         rank: Mean of Spearman's correlation along a clip, over clips with spread; NaN without any.
-            Ties in the real progress keep it below 1: where the one goal is met in the last of eight
+            Ties in the real progress keep it below 1: with one goal, met in the last of eight
             frames, 0.577 is the most.
         auc_final: How well the last frame's progress parts successes from failures: the chance that
             a success has the higher one. NaN where all end alike.
