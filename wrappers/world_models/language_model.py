@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
 from wmrl_envs.wrappers.world_models.borrowed_model import (
@@ -26,9 +26,6 @@ from wmrl_envs.wrappers.world_models.prompt_tokens import PromptTokens, Tokens, 
 from wmrl_envs.wrappers.world_models.scripts import Question, ScriptAnswers
 from wmrl_envs.wrappers.world_models.settings import made
 from wmrl_envs.wrappers.world_models.structured_outcome import outcome_prediction
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["LanguageModelWorldModel"]
 
