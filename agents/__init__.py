@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         EvalCallback,
         ProgressBarCallback,
     )
+    from wmrl_envs.agents.diagnostics import DiagnosticsCallback
     from wmrl_envs.agents.evaluation import Evaluation, clustered_interval, evaluate
     from wmrl_envs.agents.grpo import GRPO
     from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
@@ -28,6 +29,7 @@ _HOMES = {
     "CheckpointCallback": "callbacks",
     "EvalCallback": "callbacks",
     "ProgressBarCallback": "callbacks",
+    "DiagnosticsCallback": "diagnostics",
     "Evaluation": "evaluation",
     "clustered_interval": "evaluation",
     "evaluate": "evaluation",
@@ -48,6 +50,7 @@ __all__ = [
     "BaseCallback",
     "CallbackList",
     "CheckpointCallback",
+    "DiagnosticsCallback",
     "EvalCallback",
     "Evaluation",
     "GRPOSettings",

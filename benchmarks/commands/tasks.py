@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from tyro.conf import Positional, subcommand
 
 from wmrl_envs.benchmarks.commands.base import UsageError, usage_errors
@@ -20,7 +20,7 @@ __all__ = ["Tasks"]
 
 @dataclass(frozen=True)
 class List:
-    """List the bundled tasks: name, split, modality, category, metric."""
+    """List the bundled tasks: name, split, modality, category, metric, test noise."""
 
     split: Literal["all", "train", "test"] = "all"
     """Which split to list; policies train on `train`, `test` is never trained on."""
@@ -29,13 +29,19 @@ class List:
         """Prints one row a task."""
         from wmrl_envs.autoresearch import catalog
 
-        table = Table("task", "split", "modality", "category", "metric", "time limit")
+        table = Table(
+            Column("task", no_wrap=True), "split", "modality", "category", "metric", "IQR/SE"
+        )
         tasks = catalog.resolve(self.split)
         for task in tasks:
-            limit = f"{task.time_limit:g} s"
-            table.add_row(task.name, task.split, task.modality, task.category, task.metric, limit)
+            kind = (task.split, task.modality, task.category, task.metric)
+            table.add_row(task.name, *kind, _noise_cell(task))
         console.print(table)
-        console.print(f"{len(tasks)} tasks; `wmrl tasks show NAME` prints what a policy reads.")
+        console.print(
+            f"{len(tasks)} tasks; `wmrl tasks show NAME` prints what a policy reads. IQR/SE: "
+            "the distance between the leaderboard's quartiles in standard errors of a good "
+            "submission's score; ! marks tasks whose percentile is mostly noise."
+        )
         return 0
 
 
@@ -54,8 +60,35 @@ class Show:
         text = task.card() if self.card else task.overview()
         console.print(text.rstrip("\n"), markup=False, highlight=False, soft_wrap=True)
         if not self.card:
+            _print_standing(console, task)
             console.print(f"\nThe files lie in {task.public_dir}", markup=False, soft_wrap=True)
         return 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check task folders: the format, and whether the public files give the answers away.
+
+    The exit code is 1 if a task breaks the format or a leak is found. No leak found does not prove
+    that there is none.
+    """
+
+    names: Positional[tuple[str, ...]]
+    """Task folders, names of bundled tasks, or `all` for every bundled task."""
+
+    def run(self, console: Console) -> int:
+        """Prints one line a fault."""
+        from wmrl_envs.autoresearch import catalog
+
+        names = [
+            n for given in self.names for n in (catalog.names() if given == "all" else [given])
+        ]
+        faults = [(name, fault) for name in names for fault in _faults(name)]
+        for name, fault in faults:
+            console.print(f"{name}: {fault}", markup=False, highlight=False, soft_wrap=True)
+        if not faults:
+            console.print(f"{len(names)} tasks checked: no fault and no leak found.")
+        return int(bool(faults))
 
 
 @dataclass(frozen=True)
@@ -104,11 +137,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Tasks:
-    """List, show and solve the AutoResearch tasks."""
+    """List, show, check and solve the AutoResearch tasks."""
 
     command: (
         Annotated[List, subcommand("list")]
         | Annotated[Show, subcommand("show")]
+        | Annotated[Check, subcommand("check")]
         | Annotated[Run, subcommand("run")]
     )
 
@@ -118,14 +152,66 @@ class Tasks:
 
 
 def _open(name: str) -> "Task":
-    """A bundled task by its name, or any task by its folder."""
-    from wmrl_envs.autoresearch import catalog
-    from wmrl_envs.autoresearch.task import Task
+    """A bundled task by its name, or a task of any format by its folder."""
+    from wmrl_envs.autoresearch import catalog, load_task
 
     with usage_errors():
         if name not in catalog.names() and Path(name).is_dir():
-            return Task.from_folder(name)
+            return load_task(name)
         return catalog.load(name)
+
+
+def _faults(name: str) -> tuple[str, ...]:
+    """What is wrong with a task; a folder that cannot be opened has one fault."""
+    from wmrl_envs.autoresearch.leaks import find_leaks
+    from wmrl_envs.errors import TaskFormatError
+
+    try:
+        task = _open(name)
+        task.check()
+        return find_leaks(task)
+    except TaskFormatError as error:
+        return (str(error),)
+
+
+def _noise_cell(task: "Task") -> str:
+    from wmrl_envs.autoresearch.standing import noise_of
+
+    noise = noise_of(task)
+    if noise is None:
+        return ""
+    return f"{noise.ratio:.1f}{' !' if noise.mostly_noise else ''}"
+
+
+def _print_standing(console: Console, task: "Task") -> None:
+    """What a person should know of the leaderboard; no policy reads it."""
+    from wmrl_envs.autoresearch.medals import thresholds
+    from wmrl_envs.autoresearch.standing import NOISY_BELOW, main_board, noise_of
+
+    board, noise = main_board(task), noise_of(task)
+    if board is None:
+        return
+    console.print("\n[bold]Leaderboard[/bold] (not shown to policies)")
+    table = Table(show_header=False)
+    table.add_row("entries", str(len(board.scores)))
+    table.add_row("best, median, last", ", ".join(_quantiles(board.scores)))
+    for name, score in thresholds(board).items():
+        table.add_row(f"{name} medal", f"{score:.6g}")
+    if noise is not None:
+        table.add_row("between the quartiles", f"{noise.spread:.4g}")
+        table.add_row("standard error of a score", f"{noise.standard_error:.4g}")
+        table.add_row("standard error of a position", f"{noise.position_error:.3f}")
+    console.print(table)
+    if noise is not None and noise.mostly_noise:
+        console.print(
+            f"The percentile is mostly noise: the quartiles lie {noise.ratio:.1f} standard errors "
+            f"apart (under {NOISY_BELOW:g})."
+        )
+
+
+def _quantiles(scores: tuple[float, ...]) -> tuple[str, str, str]:
+    chosen = (scores[0], scores[len(scores) // 2], scores[-1])
+    return tuple(f"{score:.6g}" for score in chosen)  # type: ignore[return-value]
 
 
 def _read_program(path: Path) -> str:
@@ -137,6 +223,7 @@ def _read_program(path: Path) -> str:
 
 def _print_outcome(console: Console, task: "Task", outcome: "Outcome") -> None:
     from wmrl_envs.autoresearch.grading import ladder_reward
+    from wmrl_envs.autoresearch.standing import medal_of
 
     grade = outcome.grade
     if grade is None:
@@ -152,6 +239,7 @@ def _print_outcome(console: Console, task: "Task", outcome: "Outcome") -> None:
     if grade.score is not None and grade.position is not None:
         table.add_row(task.metric, f"{grade.score:.6g}")
         table.add_row("leaderboard position", f"{grade.position:.3f} (1 is the top)")
+        table.add_row("medal", medal_of(task, grade.score) or "none")
     table.add_row("reward", f"{ladder_reward(grade):.3f}")
     table.add_row("time", f"{outcome.wall_s:.2f} s wall, {outcome.cpu_s:.2f} s CPU")
     console.print(table)

@@ -252,6 +252,7 @@ class TestExecution:
             "failed_executions": 0,
             "execution_cpu_s": 0.75,
             "execution_wall_s": 1.5,
+            "cache_hit_rate": pytest.approx(2 / 3),
         }
 
     def test_the_cache_can_be_switched_off(self, make, sandbox):
@@ -262,7 +263,7 @@ class TestExecution:
         assert env.metrics()["cached_executions"] == 0
 
     def test_the_cache_forgets_the_program_used_longest_ago(self, make, sandbox, monkeypatch):
-        monkeypatch.setattr("wmrl_envs.autoresearch.execution._CACHE_SIZE", 2)
+        monkeypatch.setattr("wmrl_envs.autoresearch.outcome_cache._SIZE", 2)
         env = make()
         for score in (0.1, 0.2, 0.1, 0.3, 0.1, 0.2):
             play(env, program(f"ok {score}"))

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import testing_tasks
+from PIL import Image
 from testing_tasks import make_task, rows, toml, write_task
 
 from wmrl_envs.autoresearch.grading import GradeStatus
@@ -54,6 +56,36 @@ class TestOpening:
         task = make_task(tmp_path / "toy")
         task.grade(None)
         assert pickle.loads(pickle.dumps(task)).folder == task.folder
+
+
+class TestSuffixes:
+    """Data and answers need not be CSV files."""
+
+    @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv.gz", "csv.zip"])
+    def test_a_folder_of_other_tables_is_the_same_task(self, tmp_path: Path, suffix: str) -> None:
+        plain = make_task(tmp_path / "plain")
+        folder = write_task(tmp_path / "other")
+        for part, name in (("public", "train"), ("public", "test"), ("private", "answers")):
+            path = folder / part / f"{name}.csv"
+            write = {"parquet": "to_parquet", "jsonl": "to_json"}.get(suffix, "to_csv")
+            options = {"orient": "records", "lines": True} if suffix == "jsonl" else {}
+            frame = pd.read_csv(path)
+            getattr(frame, write)(path.with_suffix(f".{suffix}"), **options or {"index": False})
+            path.unlink()
+        other = Task.from_folder(folder)
+        other.check()
+        submission = ("id,target\n" + rows(0)).encode()
+        assert other.card() == plain.card()
+        assert other.grade(submission) == plain.grade(submission)
+
+    def test_a_folder_of_images_will_do(self, tmp_path: Path) -> None:
+        folder = write_task(tmp_path / "toy", toml=toml("accuracy", modality='"image"'))
+        for part in ("train", "test"):
+            (folder / "public" / part).mkdir()
+            for number in range(9):
+                Image.new("L", (4, 3)).save(folder / "public" / part / f"{number}.png")
+        card = Task.from_folder(folder).card()
+        assert card.splitlines()[1] == "rows 9 num 12 cat 0 missing no scale even"
 
 
 class TestPrompts:

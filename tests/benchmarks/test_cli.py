@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import testing_tasks
 
 from wmrl_envs.autoresearch import catalog
+from wmrl_envs.autoresearch.standing import noise_of
 from wmrl_envs.benchmarks import cli
 from wmrl_envs.benchmarks.commands import checks
 from wmrl_envs.benchmarks.commands.tasks import List
@@ -81,6 +83,41 @@ def test_tasks_show_takes_a_folder(wmrl: Wmrl, tmp_path: Path) -> None:
     shutil.copytree(catalog.load("titanic").folder, tmp_path / "mine")
     out, _ = wmrl("tasks", "show", str(tmp_path / "mine"), "--card")
     assert out == catalog.load("titanic").card()
+
+
+def test_tasks_list_marks_boards_that_are_mostly_noise(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "list")
+    marked = {line.split()[1] for line in out.splitlines() if "│" in line and " ! " in line}
+    noises = {task.name: noise_of(task) for task in catalog.resolve("all")}
+    assert marked == {name for name, noise in noises.items() if noise and noise.mostly_noise}
+    assert marked
+
+
+def test_tasks_show_prints_medals_and_noise_beside_the_text(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "show", "diabetes")
+    noise = noise_of(catalog.load("diabetes"))
+    assert noise is not None and noise.mostly_noise
+    for part in ("gold medal", "bronze medal", f"{noise.standard_error:.4g}", "mostly noise"):
+        assert part in out
+    assert "mostly noise" not in wmrl("tasks", "show", "diamonds")[0]
+
+
+def test_tasks_check_finds_nothing_in_bundled_tasks(wmrl: Wmrl) -> None:
+    out, _ = wmrl("tasks", "check", "titanic", "digits")
+    assert out == "2 tasks checked: no fault and no leak found.\n"
+
+
+def test_tasks_check_exits_with_code_1_on_a_leak(wmrl: Wmrl, tmp_path: Path) -> None:
+    folder = testing_tasks.write_task(tmp_path / "toy", notes=testing_tasks.ANSWERS)
+    out, _ = wmrl("tasks", "check", str(folder), "titanic", code=1)
+    assert "'target' of notes.csv holds the answers of 'target'" in out
+    assert all(line.startswith(str(folder)) for line in out.splitlines())
+
+
+def test_tasks_check_exits_with_code_1_on_a_broken_format(wmrl: Wmrl, tmp_path: Path) -> None:
+    folder = testing_tasks.write_task(tmp_path / "toy", answers="id,target\n10,1\n10,0\n")
+    out, _ = wmrl("tasks", "check", str(folder), code=1)
+    assert "id '10' occurs twice" in out
 
 
 @pytest.mark.parametrize("arguments", [("show", "titanc"), ("run", "titanc", "solution.py")])
@@ -178,7 +215,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(
 @pytest.mark.sandbox
 def test_the_doctor_is_content_with_a_machine_that_passes_the_tests(wmrl: Wmrl) -> None:
     out, _ = wmrl("doctor")
-    assert all(word in out for word in ("Python", "gymnasium", "seccomp", "libero", "EGL"))
+    assert all(word in out for word in ("Python", "seccomp", "bubblewrap", "RaySandbox", "EGL"))
 
 
 class NoSandbox:
@@ -207,3 +244,14 @@ def test_the_doctor_names_a_package_that_is_missing_and_how_to_get_it(
     assert core[1].remedy == "pip install 'no-such-package>=1'"
     assert extras["libero"].state == "missing"
     assert extras["libero"].remedy == "pip install 'no-such-extra>=2'"
+
+
+def test_the_doctor_says_what_bubblewrap_and_ray_lack_and_does_not_mind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wmrl_envs.autoresearch.sandbox.Sandbox", NoSandbox)
+    monkeypatch.setattr(checks, "_version", lambda _: None)
+    found = {check.name: check for check in checks.sandbox()}
+    assert (found["bubblewrap"].state, found["RaySandbox"].state) == ("missing", "missing")
+    assert "EPERM" in found["bubblewrap"].detail
+    assert found["RaySandbox"].remedy == "pip install 'wmrl-envs[ray]'"

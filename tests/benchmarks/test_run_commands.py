@@ -1,13 +1,13 @@
 """``wmrl train``, ``collect``, ``eval`` and ``demo``: exit codes, errors, what they print."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import testing_tasks
 from testing_runs import TINY, processes_about, tiny, write_run
 
 from wmrl_envs.benchmarks import cli
@@ -47,18 +47,28 @@ def assert_one_line(error: str, *parts: str) -> None:
 
 @pytest.mark.model
 @pytest.mark.usefixtures("instant")
-def test_train_goes_on_where_it_was_and_eval_finds_what_it_found(
-    wmrl: Wmrl, tmp_path: Path
-) -> None:
+def test_train_goes_on_where_it_was_and_eval_scores_its_policy(wmrl: Wmrl, tmp_path: Path) -> None:
     arguments = ("train", "autoresearch", tmp_path / "run", *options(tiny(steps=1)))
     out, _ = wmrl(*arguments)
     assert f"Wrote {tmp_path / 'run'}" in out and "step 1/1" in out
     assert "step 1/1" in wmrl(*arguments)[0]
-    found = read_lines(tmp_path / "run" / "evaluations.jsonl")[-1]
-    out, _ = wmrl("eval", tmp_path / "run" / "policy", *options(tiny(steps=1)))
-    for split in ("train", "test"):
-        mean = sum(e["reward"] for e in found[split]) / len(found[split])
-        assert re.search(rf"all +│ +2 +│ {mean:.3f}", out), out
+    evaluate = ("eval", "autoresearch", tmp_path / "run" / "policy", "--samples", 2)
+    names = ("olive-area", "diabetes", "digits")
+    out, _ = wmrl(*evaluate, "--tasks", *names, "--out", tmp_path / "scores", "--paper")
+    assert all(name in out for name in (*names, "Avg (categories)", "Qwen3.5-9B-WMRL"))
+    record = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert set(record["tasks"]) == set(names) and len(record["samples"]) == 6
+    assert record["command"].startswith("wmrl ") and "versions" in record
+    for form, mark in (("md", "| percentile avg@2 |"), ("tex", r"\toprule")):
+        assert mark in (tmp_path / "scores" / f"scores.{form}").read_text()
+
+
+@pytest.mark.model
+@pytest.mark.usefixtures("instant")
+def test_eval_takes_a_folder_of_ones_own(wmrl: Wmrl, tmp_path: Path) -> None:
+    folder = testing_tasks.write_task(tmp_path / "toy")
+    out, _ = wmrl("eval", "autoresearch", "--tasks", folder, "--samples", 3)
+    assert "toy" in out and "avg@3" in out
 
 
 @pytest.mark.model
@@ -81,8 +91,8 @@ def test_a_dead_sandbox_is_one_line(wmrl: Wmrl, tmp_path: Path) -> None:
 @pytest.mark.model
 @pytest.mark.usefixtures("dead")
 def test_an_evaluation_on_a_dead_sandbox_is_not_a_score_of_zero(wmrl: Wmrl) -> None:
-    out, _ = wmrl("eval", *options(tiny(final_episodes=1)))
-    assert "not graded" in out and "0.000" not in out and "nan" not in out
+    out, _ = wmrl("eval", "autoresearch", "--tasks", "digits", "--samples", 2, code=1)
+    assert "not graded" in out and "avg@" not in out and "nan" not in out
 
 
 @pytest.mark.parametrize(
@@ -96,8 +106,10 @@ def test_an_evaluation_on_a_dead_sandbox_is_not_a_score_of_zero(wmrl: Wmrl) -> N
         (("train", "autoresearch", "{}/file"), ("{}/file",)),
         (("collect", "{}", "--test-tasks", "digts"), ("test_tasks", "'digts'")),
         (("collect", "{}", "--policy", "{}/none"), ("policy", "cannot be loaded")),
-        (("eval", "{}/none"), ("policy", "cannot be loaded")),
-        (("eval", "--train-tasks", "digts"), ("train_tasks", "'digts'")),
+        (("eval", "autoresearch", "{}/none"), ("policy", "cannot be loaded")),
+        (("eval", "autoresearch", "--tasks", "digts"), ("'digts'", "'digits'")),
+        (("eval", "autoresearch", "--samples", "0"), ("samples and turns", "got 0, 1")),
+        (("eval", "autoresearch", "--out", "{}/file"), ("{}/file",)),
         (("demo", "--out", "{}/made", "--steps", "3"), ("made with", "steps=9, not 3")),
         (("demo", "--out", "{}/file"), ("{}/file",)),
         (("demo", "--out", "{}/new", "--steps", "0"), ("steps must be at least 1, got 0",)),

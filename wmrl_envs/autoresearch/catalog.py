@@ -8,14 +8,12 @@ task at once do not disturb each other.
 import difflib
 import functools
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from wmrl_envs.autoresearch.layout import digest, is_complete, is_intact, lay_out
+from wmrl_envs.autoresearch.layout import build, digest, is_complete, is_intact
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.autoresearch.toml import read_toml
 
@@ -32,14 +30,14 @@ def names(split: str | None = None) -> tuple[str, ...]:
     """The bundled tasks' names, sorted.
 
     Args:
-        split: ``train`` (17 tasks), ``test`` (13 tasks), or None or ``all`` for both.
+        split: ``train`` (17 tasks), ``test`` (14 tasks), or None or ``all`` for both.
 
     Raises:
         ValueError: The split is unknown.
 
     Example:
         >>> len(names("train")), len(names("test"))
-        (17, 13)
+        (17, 14)
     """
     if split not in (None, *_SPLITS):
         raise ValueError(f"split must be one of {', '.join(_SPLITS)} or None, got {split!r}")
@@ -63,7 +61,7 @@ def load(name: str, *, cache_dir: CacheDir = None) -> Task:
     source = _DATA / name
     folder = _cache(cache_dir) / "tasks" / f"{name}-{digest(source)}"
     if not is_complete(folder):
-        _build(source, folder)
+        build(source, folder)
     return Task.from_folder(folder)
 
 
@@ -120,31 +118,6 @@ def _splits() -> dict[str, str]:
 
 def _cache(cache_dir: CacheDir) -> Path:
     return default_cache_dir() if cache_dir is None else Path(cache_dir).absolute()
-
-
-def _build(source: Path, folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-    try:
-        lay_out(source, temporary)
-        _put_in_place(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _put_in_place(built: Path, folder: Path) -> None:
-    """Renames; a complete folder that another process put there first is as good as ours."""
-    try:
-        built.replace(folder)
-    except OSError:
-        if is_complete(folder):
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            built.replace(folder)
-        except OSError:
-            if not is_complete(folder):
-                raise
 
 
 def _listed(spec: Iterable[str | Task]) -> list[str | Task]:

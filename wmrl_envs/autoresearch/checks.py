@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["checked_bool", "checked_choice", "checked_int"]
+__all__ = ["checked_choice", "checked_int"]
 
 
 def checked_int(name: str, value: Any, least: int) -> int:
@@ -17,17 +17,6 @@ def checked_int(name: str, value: Any, least: int) -> int:
         raise TypeError(f"{name} must be an int, got {value!r} of type {type(value).__name__}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}")
-    return value
-
-
-def checked_bool(name: str, value: Any) -> bool:
-    """Returns a bool argument.
-
-    Raises:
-        TypeError: The value is no ``bool``.
-    """
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be a bool, got {value!r} of type {type(value).__name__}")
     return value
 
 

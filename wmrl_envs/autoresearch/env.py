@@ -10,6 +10,7 @@ from wmrl_envs import info as keys
 from wmrl_envs.autoresearch import catalog
 from wmrl_envs.autoresearch.episode import Episode, Observation, Transition, begin
 from wmrl_envs.autoresearch.execution import Executor
+from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier
 from wmrl_envs.autoresearch.rules import Rules
 from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
 from wmrl_envs.autoresearch.task import Task
@@ -101,9 +102,10 @@ class AutoResearchEnv(gym.Env[Observation, str]):
     | `feedback`       | `"full"`     | `"full"`, `"status"` or `"none"`                            |
     | `limits`         | `None`       | `Limits` of one execution, or a dict of its fields; None: the defaults, with the task's time limit |
     | `sandbox`        | `None`       | a `Sandbox` to share, or a dict of an own one's arguments; None: an own one, started by the first execution |
-    | `cache`          | `True`       | execute equal programs once                                 |
+    | `cache`          | `True`       | execute equal programs once: `True` remembers in memory, a path also in a SQLite file that later runs and other processes share, `False` executes every time |
     | `execution_seed` | `0`          | the seed that every program starts with                     |
     | `render_mode`    | `None`       | `"ansi"`: `render` returns the episode so far as text       |
+    | `cache_dir`      | `None`       | where bundled tasks are laid out; None: the user's cache folder |
 
     Under ``AsyncVectorEnv`` pass ``shared_memory=False`` and no shared sandbox; prefer
     ``gym.make_vec``, which executes the programs of all sub-environments as one batch.
@@ -136,11 +138,12 @@ class AutoResearchEnv(gym.Env[Observation, str]):
         feedback: str = "full",
         limits: Limits | Mapping[str, Any] | None = None,
         sandbox: Sandbox | Mapping[str, Any] | None = None,
-        cache: bool = True,
+        cache: CacheSpecifier = True,
         execution_seed: int = 0,
         render_mode: str | None = None,
+        cache_dir: catalog.CacheDir = None,
     ) -> None:
-        self.tasks = catalog.resolve(tasks)
+        self.tasks = catalog.resolve(tasks, cache_dir=cache_dir)
         self.max_turns = max_turns
         self.render_mode = checked_render_mode(render_mode)
         self._rules = Rules(self.tasks, max_turns, reward, observation, feedback)
@@ -189,7 +192,7 @@ class AutoResearchEnv(gym.Env[Observation, str]):
         return self._episode.render()
 
     def metrics(self) -> dict[str, int | float]:
-        """Executions, those answered by the cache, those that failed, CPU and wall seconds."""
+        """Executions, those answered by the cache and their part, those that failed, seconds."""
         return self._executor.metrics()
 
     def close(self) -> None:

@@ -1,13 +1,13 @@
 """Programs in, outcomes out: what the single and the vector environment share."""
 
 import logging
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from wmrl_envs.autoresearch.checks import checked_bool, checked_int
+from wmrl_envs.autoresearch.checks import checked_int
 from wmrl_envs.autoresearch.outcome import Outcome, Submission, grade_execution
+from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier, OutcomeCache
 from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.errors import SandboxError
@@ -15,9 +15,6 @@ from wmrl_envs.errors import SandboxError
 __all__ = ["Executor", "Metrics"]
 
 _logger = logging.getLogger(__name__)
-
-_CACHE_SIZE = 16_384
-_DATA_MOUNT = "/data"
 
 
 @dataclass
@@ -38,6 +35,11 @@ class Metrics:
     execution_cpu_s: float = 0.0
     execution_wall_s: float = 0.0
 
+    @property
+    def cache_hit_rate(self) -> float:
+        """The part of the executions that the cache answered, in [0, 1]; 0 before the first."""
+        return self.cached_executions / self.executions if self.executions else 0.0
+
     def count(self, outcome: Outcome, cached: bool) -> None:
         """Adds one submission."""
         if outcome.grade is None:
@@ -57,13 +59,17 @@ class Executor:
             one. An own sandbox starts with the first execution and is stopped by :meth:`close`.
         limits: Limits of one execution, or some of their fields. What is not given is the task's
             time limit (wall time, and CPU time per thread), else the sandbox's default.
-        cache: Remember the outcomes of repeatable executions (those that neither ran out of time
-            nor of memory), the latest 16,384 of them.
+        cache: Remember repeatable executions (those that neither ran out of time nor of memory, nor
+            were killed): True in memory, a path also in a file, which later runs and other
+            processes share, False not at all. A change of the data, of the limits or of a library
+            makes an execution another one. What is remembered hides how much an unseeded program's
+            outcome varies.
         execution_seed: The seed that every program is started with.
         workers: Programs that an own sandbox executes at once.
         feedback: Grade valid submissions on the feedback half of the answers too.
 
     Raises:
+        ExecutionCacheError: The file ``cache`` cannot be used.
         TypeError: An argument has the wrong type.
         ValueError: ``execution_seed`` is negative, or ``workers`` is below 1.
     """
@@ -72,19 +78,18 @@ class Executor:
         self,
         sandbox: Sandbox | Mapping[str, Any] | None = None,
         limits: Limits | Mapping[str, Any] | None = None,
-        cache: bool = True,
+        cache: CacheSpecifier = True,
         execution_seed: int = 0,
         workers: int = 1,
         feedback: bool = True,
     ) -> None:
-        self._cache = checked_bool("cache", cache)
+        self._cache = OutcomeCache(cache, feedback)
         self._seed = checked_int("execution_seed", execution_seed, least=0)
         self._feedback = feedback
         workers = checked_int("workers", workers, least=1)
         self._own_arguments = _own_arguments(sandbox, workers)
         self._sandbox = _as_sandbox(sandbox, self._own_arguments)
         self._limits = _checked_limits(limits)
-        self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._metrics = Metrics()
 
     def resolve(self, proposals: Sequence[Submission | Outcome]) -> list[Outcome]:
@@ -97,18 +102,21 @@ class Executor:
             The outcomes, in the same order; without a grade where the sandbox failed twice.
 
         Raises:
+            ExecutionCacheError: The file of remembered executions cannot be used.
             SandboxUnavailable: The machine lacks a layer of isolation that the sandbox insists on.
+            ValueError: The sandbox was closed.
         """
         submissions = [p for p in proposals if isinstance(p, Submission)]
         outcomes = iter(self._run(submissions))
         return [next(outcomes) if isinstance(p, Submission) else p for p in proposals]
 
     def metrics(self) -> dict[str, int | float]:
-        """The fields of :class:`Metrics`, as a dictionary."""
-        return asdict(self._metrics)
+        """The fields of :class:`Metrics` and ``cache_hit_rate``, as a dictionary."""
+        return {**asdict(self._metrics), "cache_hit_rate": self._metrics.cache_hit_rate}
 
     def close(self) -> None:
         """Stops the sandbox if it is this executor's own; may be called twice."""
+        self._cache.close()
         if self._own_arguments is not None:
             self._sandbox.close()
 
@@ -124,55 +132,46 @@ class Executor:
 
     def _run(self, submissions: Sequence[Submission]) -> list[Outcome]:
         keys = [self._key(position, s) for position, s in enumerate(submissions)]
-        known = {key: self._outcomes[key] for key in keys if key in self._outcomes}
-        fresh = {k: s for k, s in zip(keys, submissions, strict=True) if k not in known}
-        known |= zip(fresh, self._execute(list(fresh.values())), strict=True)
+        asked = dict(zip(keys, submissions, strict=True))
+        recalled = {key: self._cache.recall(key, asked[key]) for key in asked}
+        known = {key: outcome for key, outcome in recalled.items() if outcome is not None}
+        fresh = {key: submission for key, submission in asked.items() if key not in known}
+        known |= self._execute(fresh)
         for key in keys:
             self._metrics.count(known[key], cached=fresh.pop(key, None) is None)
-        self._remember(known)
         return [known[key] for key in keys]
 
     def _key(self, position: int, submission: Submission) -> Hashable:
-        """Equal for submissions that may share an execution."""
-        if not self._cache:
-            return position
-        task = submission.task
-        return (task.name, submission.code, self._seed, self._limits_of(task))
+        return self._cache.key(position, submission, self._seed, self._limits_of(submission.task))
 
-    def _remember(self, outcomes: Mapping[Hashable, Outcome]) -> None:
-        for key, outcome in outcomes.items():
-            if self._cache and outcome.repeatable:
-                self._outcomes[key] = outcome
-                self._outcomes.move_to_end(key)
-        while len(self._outcomes) > _CACHE_SIZE:
-            self._outcomes.popitem(last=False)
-
-    def _execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def _execute(self, submissions: Mapping[Hashable, Submission]) -> dict[Hashable, Outcome]:
         """Executes each submission, and once more those that the sandbox failed on."""
-        outcomes = list(self._attempt(submissions))
-        failed = [i for i, outcome in enumerate(outcomes) if outcome.grade is None]
-        again = self._attempt([submissions[i] for i in failed])
-        for i, outcome in zip(failed, again, strict=True):
-            outcomes[i] = outcome
-        return outcomes
+        outcomes = dict(self._attempt(submissions))
+        failed = {key: submissions[key] for key in submissions if outcomes[key].grade is None}
+        return outcomes | dict(self._attempt(failed))
 
-    def _attempt(self, submissions: Sequence[Submission]) -> Iterator[Outcome]:
-        jobs = [self._job(submission) for submission in submissions]
+    def _attempt(
+        self, submissions: Mapping[Hashable, Submission]
+    ) -> Iterator[tuple[Hashable, Outcome]]:
+        jobs = [self._job(submission) for submission in submissions.values()]
         results = self._sandbox.run_many(jobs, on_error="return") if jobs else iter(())
-        for submission, result in zip(submissions, results, strict=True):
+        for (key, submission), result in zip(submissions.items(), results, strict=True):
             if isinstance(result, SandboxError):
                 _logger.warning("the sandbox failed on a program: %s", result)
-                yield Outcome.ungraded("the sandbox failed")
-            else:
-                yield grade_execution(submission.task, result, self._feedback)
+                yield key, Outcome.ungraded("the sandbox failed")
+                continue
+            outcome = grade_execution(submission.task, result, self._feedback)
+            self._cache.remember(key, outcome, result)
+            yield key, outcome
 
     def _job(self, submission: Submission) -> Job:
         task = submission.task
         return Job(
             code=submission.code,
-            ro_data={str(task.public_dir): _DATA_MOUNT},
+            ro_data=task.mounts,
             limits=self._limits_of(task),
             seed=self._seed,
+            hidden=(str(task.private_dir),),
         )
 
     def _limits_of(self, task: Task) -> Limits:

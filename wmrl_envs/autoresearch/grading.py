@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from wmrl_envs.autoresearch.answers import AnswerKey, Half
-from wmrl_envs.autoresearch.leaderboard import Leaderboard, mean_position
+from wmrl_envs.autoresearch.leaderboard import Ranking, mean_position
 from wmrl_envs.autoresearch.submission import read_predictions
 from wmrl_envs.autoresearch.table import TableError
 
@@ -94,7 +94,7 @@ def ladder_reward(grade: Grade) -> float:
 
 
 def grade_submission(
-    submission: bytes | None, key: AnswerKey, boards: Sequence[Leaderboard], half: Half = "score"
+    submission: bytes | None, key: AnswerKey, boards: Sequence[Ranking], half: Half = "score"
 ) -> Grade:
     """Grades the bytes of a submission; whatever they are, the answer is a grade.
 
@@ -103,7 +103,7 @@ def grade_submission(
     Args:
         submission: The bytes of ``submission.csv``; None when the program wrote none.
         key: The answers.
-        boards: At least one leaderboard.
+        boards: At least one leaderboard, or whatever else gives a score its position.
         half: ``score`` for the final reward, ``feedback`` for what the agent may see between turns,
             ``all`` for both together.
 
@@ -133,8 +133,11 @@ def grade_submission(
 
 
 def _score(submission: bytes, key: AnswerKey, half: Half) -> float:
-    rows = key.halves[half]
-    score = key.metric(key.truth[rows], read_predictions(submission, key)[rows])
+    predictions = read_predictions(submission, key)
+    try:
+        score = key.measure(predictions, half)
+    except ValueError as error:
+        raise TableError(f"{key.spec.metric}: {error}") from None
     if not math.isfinite(score):
         raise TableError(f"{key.spec.metric} is not finite: the predictions are too large")
     return score

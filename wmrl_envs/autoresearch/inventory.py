@@ -1,6 +1,5 @@
 """What a model is told about a task: the overview for real models, the card for small ones."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,19 +7,27 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from wmrl_envs.autoresearch.metrics import get_metric
+from wmrl_envs.autoresearch.files import read_bytes
 from wmrl_envs.autoresearch.spec import TaskSpec
+from wmrl_envs.autoresearch.survey import (
+    describe_folder,
+    find_images,
+    find_table,
+    image_size,
+    read_arrays,
+    read_head,
+)
 from wmrl_envs.errors import TaskFormatError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Features", "build_card", "build_overview", "compress", "read_features"]
+__all__ = ["Features", "build_card", "build_overview", "read_features"]
 
 _MIXED_SCALE: Final = 20.0
-_SHORTEST_RUN: Final = 4
 _SAMPLE_LINES: Final = 4
-_SHOWN_COLUMNS: Final = 12
+_SAMPLE_LINE: Final = 500
+_SHOWN: Final = 12
 
 
 @dataclass(frozen=True)
@@ -52,36 +59,65 @@ def build_card(public_dir: Path, spec: TaskSpec) -> str:
         f"rows {features.rows} num {features.numeric} cat {features.strings} "
         f"missing {'yes' if features.missing else 'no'} "
         f"scale {'mixed' if features.mixed else 'even'}\n"
-        f"outputs {len(columns)} kind {get_metric(spec.metric).kind} names {names}\n"
+        f"outputs {len(columns)} kind {spec.measure.kind} names {names}\n"
     )
 
 
-def build_overview(public_dir: Path, spec: TaskSpec) -> str:
-    """Description, inventory of the files, submission contract."""
-    description = (public_dir / "description.md").read_text(encoding="utf-8").strip()
-    files = sorted(path for path in public_dir.rglob("*") if path.is_file())
-    inventory = [_describe(path, public_dir) for path in files if path.name != "description.md"]
+def build_overview(
+    public_dir: Path,
+    spec: TaskSpec,
+    description: Path | None = None,
+    sample: Path | None = None,
+) -> str:
+    """Description, inventory of the files, submission contract.
+
+    Args:
+        public_dir: The folder that programs may read.
+        spec: The task's description.
+        description: The text; ``description.md`` of the folder by default.
+        sample: A sample submission that may be shown; ``sample_submission.csv`` of the folder by
+            default, if there is one.
+    """
+    description = public_dir / "description.md" if description is None else description
+    text = _read_text(description).strip()
+    inventory = describe_folder(public_dir, frozenset({description.name}))
+    sample = public_dir / "sample_submission.csv" if sample is None else sample
     return (
-        f"{description}\n\n## Data inventory\n\n" + "\n".join(inventory) + "\n\n"
-        f"## Submission contract\n\n{_contract(public_dir, spec)}\n"
+        f"{text}\n\n## Data inventory\n\n" + "\n".join(inventory) + "\n\n"
+        f"## Submission contract\n\n{_contract(spec, sample)}\n"
     )
 
 
 def read_features(public_dir: Path, spec: TaskSpec) -> Features:
-    """Measures the training features.
+    """Measures the training features; of a task without a training table, its images.
 
     Raises:
         TaskFormatError: The training file is unreadable.
     """
     if spec.modality == "image":
-        images = _read_arrays(public_dir / "train.npz")["image"]
-        return Features(len(images), int(np.prod(images.shape[1:])), 0, False, False)
-    table = _read_csv(public_dir / "train.csv")
-    features = table.drop(columns=[spec.id_column, *spec.target_columns], errors="ignore")
+        return _image_features(public_dir)
+    path = find_table(public_dir, "train")
+    if path is None:
+        return Features(0, 0, 0, False, False)
+    head = read_head(path)
+    hidden = [spec.id_column, *spec.target_columns, *spec.prediction_columns]
+    features = head.frame.drop(columns=hidden, errors="ignore")
     numeric = features.select_dtypes("number")
     missing = bool(features.isna().any(axis=None))
     strings = features.shape[1] - numeric.shape[1]
-    return Features(len(table), numeric.shape[1], strings, missing, _is_mixed(numeric))
+    return Features(head.rows, numeric.shape[1], strings, missing, _is_mixed(numeric))
+
+
+def _image_features(public_dir: Path) -> Features:
+    arrays = public_dir / "train.npz"
+    if arrays.is_file():
+        images = read_arrays(arrays)["image"]
+        return Features(len(images), int(np.prod(images.shape[1:])), 0, False, False)
+    found = find_images(public_dir)
+    train = [path for path in found if "train" in path.relative_to(public_dir).as_posix().lower()]
+    shown = train or found
+    width, height, _ = (image_size(shown[0]) if shown else None) or (0, 0, "")
+    return Features(len(shown), width * height, 0, False, False)
 
 
 def _is_mixed(numeric: "pd.DataFrame") -> bool:
@@ -90,101 +126,48 @@ def _is_mixed(numeric: "pd.DataFrame") -> bool:
     return len(spread) > 0 and bool(spread.max() / spread.min() > _MIXED_SCALE)
 
 
-def _read_csv(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
+def _read_text(path: Path) -> str:
     try:
-        return pd.read_csv(path)
-    except (OSError, ValueError) as error:
+        return read_bytes(path).decode("utf-8-sig", "replace")
+    except OSError as error:
         raise TaskFormatError(f"{path}: {error}") from None
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError) as error:
-        raise TaskFormatError(f"{path}: {error}") from None
-
-
-def _describe(path: Path, root: Path) -> str:
-    name = path.relative_to(root).as_posix()
-    if path.suffix == ".csv":
-        table = _read_csv(path)
-        columns = compress([f"{column} {_type(table[column])}" for column in table.columns])
-        return f"- `{name}`: {len(table)} rows x {table.shape[1]} columns: {', '.join(columns)}"
-    if path.suffix == ".npz":
-        arrays = _read_arrays(path)
-        shapes = [f"{key} {values.shape} {values.dtype}" for key, values in arrays.items()]
-        return f"- `{name}`: arrays {', '.join(shapes)}"
-    return f"- `{name}`: {path.stat().st_size} bytes"
-
-
-def _type(column: "pd.Series") -> str:
-    kind = {"i": "integer", "u": "integer", "f": "number", "b": "boolean"}
-    name = kind.get(column.dtype.kind)
-    if name is None:
-        return f"text ({column.nunique()} different, such as {_example(column)})"
-    missing = int(column.isna().sum())
-    return f"{name} ({missing} missing)" if missing else name
-
-
-def _example(column: "pd.Series") -> str:
-    present = column.dropna()
-    return repr(str(present.iloc[0])[:40]) if len(present) else "nothing"
-
-
-def compress(columns: Sequence[str]) -> list[str]:
-    """Writes runs of numbered columns of the same type as one entry.
-
-    Example:
-        >>> compress(["id integer", *(f"x_{i} number" for i in range(5))])
-        ['id integer', 'x_0 … x_4 number (5 columns)']
-    """
-    runs: list[list[str]] = []
-    for column in columns:
-        if runs and _follows(runs[-1][-1], column):
-            runs[-1].append(column)
-        else:
-            runs.append([column])
-    return [entry for run in runs for entry in _shorten_run(run)]
-
-
-def _shorten_run(run: list[str]) -> list[str]:
-    if len(run) < _SHORTEST_RUN:
-        return run
-    first = run[0].partition(" ")[0]
-    return [f"{first} … {run[-1]} ({len(run)} columns)"]
-
-
-def _follows(before: str, after: str) -> bool:
-    pattern = r"(\D*)(\d+) (integer|number)"
-    old, new = re.fullmatch(pattern, before), re.fullmatch(pattern, after)
-    if old is None or new is None:
-        return False
-    return old[1] == new[1] and old[3] == new[3] and int(new[2]) == int(old[2]) + 1
-
-
-def _contract(public_dir: Path, spec: TaskSpec) -> str:
-    metric = get_metric(spec.metric)
-    columns = [spec.id_column, *spec.prediction_columns]
-    shown = columns if len(columns) <= _SHOWN_COLUMNS else [*columns[:3], "…", columns[-1]]
-    direction = "higher" if metric.higher_is_better else "lower"
-    with (public_dir / "sample_submission.csv").open(encoding="utf-8") as file:
-        head = "".join(line for line, _ in zip(file, range(_SAMPLE_LINES), strict=False))
-    return (
+def _contract(spec: TaskSpec, sample: Path) -> str:
+    direction = "higher" if spec.measure.higher_is_better else "lower"
+    columns = _some([spec.id_column, *spec.prediction_columns])
+    text = (
         f"Write `submission.csv` into the working directory within {spec.time_limit:g} seconds. "
-        f"Columns: {', '.join(shown)}. One row for each {spec.id_column} of the test set, no other "
+        f"Columns: {columns}. One row for each {spec.id_column} of the test set, no other "
         f"and none twice; the order is free. {_values(spec)} "
-        f"Metric: {spec.metric}, {direction} is better.\n\n"
-        f"`sample_submission.csv` begins:\n\n```\n{head}```"
+        f"Metric: {spec.metric}, {direction} is better."
+    )
+    if not sample.is_file():
+        return text
+    return f"{text}\n\n`{sample.name}` begins:\n\n```\n{_begin(sample)}```"
+
+
+def _begin(sample: Path) -> str:
+    with sample.open(encoding="utf-8-sig", errors="replace") as file:
+        lines = [line for line, _ in zip(file, range(_SAMPLE_LINES), strict=False)]
+    return "".join(
+        line if len(line) <= _SAMPLE_LINE else f"{line[:_SAMPLE_LINE]}…\n" for line in lines
     )
 
 
+def _some(names: Sequence[str]) -> str:
+    shown = names if len(names) <= _SHOWN else [*names[:3], "…", names[-1]]
+    return ", ".join(shown)
+
+
 def _values(spec: TaskSpec) -> str:
-    metric = get_metric(spec.metric)
-    if metric.kind == "label":
+    kind = spec.measure.kind
+    if kind == "label" and not spec.classes:
+        return "Values are labels like those of the training data."
+    if kind == "label" and len(spec.classes) > _SHOWN:
+        return f"Values are labels, such as {_some(spec.classes)}."
+    if kind == "label":
         return f"Values are labels: {', '.join(spec.classes)}."
-    if metric.unit_interval:
+    if spec.measure.unit_interval:
         return "Values are probabilities from 0 to 1."
-    return "Values are finite numbers."
+    return "Values are texts." if kind == "text" else "Values are finite numbers."

@@ -5,6 +5,8 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +15,16 @@ from wmrl_envs.autoresearch.spec import load_spec
 from wmrl_envs.autoresearch.table import read_table
 from wmrl_envs.autoresearch.toml import read_toml
 
-__all__ = ["MANIFEST", "VERSION", "digest", "is_complete", "is_intact", "lay_out", "sha256"]
+__all__ = [
+    "MANIFEST",
+    "VERSION",
+    "build",
+    "digest",
+    "is_complete",
+    "is_intact",
+    "lay_out",
+    "sha256",
+]
 
 VERSION: Final = 1
 """Changes when the layout does: a cached folder of another version is never used."""
@@ -45,6 +56,36 @@ def lay_out(source: Path, folder: Path) -> None:
     _write(folder / "public" / "sample_submission.csv", _sample_submission(folder))
     _write(folder / MANIFEST, json.dumps(_measure(folder), indent=1).encode())
     folder.chmod(0o755)
+
+
+def build(source: Path, folder: Path) -> None:
+    """Lays a task out at a path, all or nothing: processes may build the same task at once.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+    try:
+        lay_out(source, temporary)
+        _put_in_place(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _put_in_place(built: Path, folder: Path) -> None:
+    """Renames; a complete folder that another process put there first is as good as ours."""
+    try:
+        built.replace(folder)
+    except OSError:
+        if is_complete(folder):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            built.replace(folder)
+        except OSError:
+            if not is_complete(folder):
+                raise
 
 
 def is_complete(folder: Path) -> bool:

@@ -5,11 +5,19 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from wmrl_envs.autoresearch.table import TableError, parse_number, read_table, shorten
 from wmrl_envs.errors import TaskFormatError
 
-__all__ = ["Leaderboard", "is_constant", "load_leaderboard", "mean_position"]
+__all__ = ["Leaderboard", "Ranking", "is_constant", "load_leaderboard", "mean_position"]
+
+
+class Ranking(Protocol):
+    """What gives a score its position."""
+
+    def position_score(self, score: float) -> float:
+        """The position of a score, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ def is_constant(scores: Sequence[float]) -> bool:
     return len(set(scores)) < 2
 
 
-def mean_position(score: float, boards: Sequence[Leaderboard]) -> float:
+def mean_position(score: float, boards: Sequence[Ranking]) -> float:
     """The position score averaged over the boards, in [0, 1].
 
     Raises:

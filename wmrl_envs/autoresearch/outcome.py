@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from wmrl_envs.autoresearch.execution_cache import REPEATABLE
 from wmrl_envs.autoresearch.grading import Grade, GradeStatus
 from wmrl_envs.autoresearch.sandbox import Execution
 from wmrl_envs.autoresearch.task import Task
@@ -17,8 +18,6 @@ _FAILURES = {
     "cpu": (GradeStatus.TIMEOUT, "the program ran out of CPU time"),
     "memory": (GradeStatus.MEMORY, "the program ran out of memory"),
 }
-# How long a program ran and when it was killed depend on how busy the machine was.
-_REPEATABLE = ("ok", "error")
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def grade_execution(task: Task, execution: Execution, feedback: bool = True) -> 
         stderr=execution.stderr[-_TAIL:],
         cpu_s=execution.cpu_s,
         wall_s=execution.wall_s,
-        repeatable=execution.status in _REPEATABLE,
+        repeatable=execution.status in REPEATABLE,
     )
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from wmrl_envs.autoresearch.answers import AnswerKey, Half, load_answers
+from wmrl_envs.autoresearch.files import TABLE_SUFFIXES
 from wmrl_envs.autoresearch.grading import Grade, grade_submission
 from wmrl_envs.autoresearch.inventory import build_card, build_overview
-from wmrl_envs.autoresearch.leaderboard import Leaderboard, load_leaderboard
-from wmrl_envs.autoresearch.metrics import get_metric
+from wmrl_envs.autoresearch.leaderboard import Ranking, load_leaderboard
 from wmrl_envs.autoresearch.spec import TaskSpec, load_spec
 from wmrl_envs.errors import TaskFormatError
 
@@ -22,8 +22,9 @@ class Task:
     The folder holds ``task.toml``; ``public/`` with ``description.md``, the data and
     ``sample_submission.csv``, which programs may read; and ``private/`` with ``answers.csv`` and
     ``leaderboard.csv`` (and a second board ``leaderboard_public.csv`` if there is one), which they
-    must never see. A task is immutable: files are read when first needed and kept, and a copy of a
-    task is the task itself.
+    must never see. ``train``, ``test`` and ``answers`` may also be ``.csv.gz``, ``.csv.zip``,
+    ``.jsonl`` or ``.parquet``, the data also a ``.zip`` or a folder. A task is immutable: files are
+    read when first needed and kept, and a copy of a task is the task itself.
 
     Attributes:
         folder: The task's folder.
@@ -38,6 +39,7 @@ class Task:
         target_columns: The columns of the answers beside the id.
         prediction_columns: The columns of a submission beside the id.
         public_dir: The folder that programs may read.
+        private_dir: The folder that they must never read.
 
     Example:
         >>> from wmrl_envs.autoresearch import catalog
@@ -64,6 +66,7 @@ class Task:
         self.target_columns = spec.target_columns
         self.prediction_columns = spec.prediction_columns
         self.public_dir = folder / "public"
+        self.private_dir = folder / "private"
 
     @classmethod
     def from_folder(cls, path: str | os.PathLike[str]) -> "Task":
@@ -75,9 +78,9 @@ class Task:
         """
         folder = Path(path).absolute()
         spec = load_spec(folder / "task.toml")
-        for required in _required_files(spec):
-            if not (folder / required).is_file():
-                raise TaskFormatError(f"{folder / required}: the file is missing")
+        for required in _required_files(folder, spec):
+            if not required.exists():
+                raise TaskFormatError(f"{required}: the file is missing")
         return cls(folder, spec)
 
     def overview(self) -> str:
@@ -92,7 +95,8 @@ class Task:
         """Grades the bytes of a submission; never raises for what the bytes hold.
 
         The answers are parted by a hash of the id: ``score`` gives the reward, ``feedback`` is what
-        an agent may see between turns. The leaderboards hold scores on all answers and serve both.
+        an agent may see between turns. The leaderboards of the bundled tasks hold scores on the
+        ``score`` half; they serve all halves.
 
         Args:
             submission: The bytes of ``submission.csv``, or None when there is none.
@@ -116,6 +120,16 @@ class Task:
         if grade.score is None:
             raise TaskFormatError(f"{sample}: not valid: {grade.message}")
 
+    @property
+    def answers(self) -> AnswerKey:
+        """The truth; for graders and scanners, never for policies."""
+        return self._answers
+
+    @property
+    def boards(self) -> tuple[Ranking, ...]:
+        """What gives a score its position; positions are averaged. The private board comes last."""
+        return self._boards
+
     @cached_property
     def _overview(self) -> str:
         return build_overview(self.public_dir, self.spec)
@@ -124,19 +138,24 @@ class Task:
     def _card(self) -> str:
         return build_card(self.public_dir, self.spec)
 
-    @cached_property
-    def _answers(self) -> AnswerKey:
-        return load_answers(self.folder / "private" / "answers.csv", self.spec)
+    @property
+    def mounts(self) -> dict[str, str]:
+        """Host folder -> absolute place where programs see it, read-only."""
+        return {str(self.public_dir): "/data"}
 
     @cached_property
-    def _boards(self) -> tuple[Leaderboard, ...]:
-        higher = get_metric(self.metric).higher_is_better
-        names = ("leaderboard.csv", "leaderboard_public.csv")
-        paths = [self.folder / "private" / name for name in names]
+    def _answers(self) -> AnswerKey:
+        return load_answers(_find(self.private_dir, "answers"), self.spec)
+
+    @cached_property
+    def _boards(self) -> tuple[Ranking, ...]:
+        higher = self.spec.measure.higher_is_better
+        names = ("leaderboard_public.csv", "leaderboard.csv")
+        paths = [self.private_dir / name for name in names]
         boards = [load_leaderboard(path, higher) for path in paths if path.is_file()]
         usable = tuple(board for board in boards if board is not None)
         if not usable:
-            raise TaskFormatError(f"{paths[0]}: the task has no leaderboard that is not constant")
+            raise TaskFormatError(f"{paths[-1]}: the task has no leaderboard that is not constant")
         return usable
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,8 +171,21 @@ class Task:
         return f"Task({self.name!r}, {self.modality} {self.category}, {self.metric})"
 
 
-def _required_files(spec: TaskSpec) -> tuple[str, ...]:
-    data = ("train.npz", "test.npz") if spec.modality == "image" else ("train.csv", "test.csv")
-    public = ("description.md", "sample_submission.csv", *data)
-    private = ("answers.csv", "leaderboard.csv")
-    return (*(f"public/{name}" for name in public), *(f"private/{name}" for name in private))
+def _required_files(folder: Path, spec: TaskSpec) -> tuple[Path, ...]:
+    public, private = folder / "public", folder / "private"
+    first = ".npz" if spec.modality == "image" else ".csv"
+    return (
+        public / "description.md",
+        public / "sample_submission.csv",
+        _find(public, "train", first),
+        _find(public, "test", first),
+        _find(private, "answers"),
+        private / "leaderboard.csv",
+    )
+
+
+def _find(folder: Path, name: str, first: str = ".csv") -> Path:
+    """The file (or the folder) of this name, under the first suffix if it has none that is read."""
+    suffixes = (first, *TABLE_SUFFIXES, ".zip", "")
+    found = (folder / f"{name}{suffix}" for suffix in suffixes)
+    return next((path for path in found if path.exists()), folder / f"{name}{first}")

@@ -14,6 +14,7 @@ from wmrl_envs.autoresearch.checks import checked_int
 from wmrl_envs.autoresearch.env import AutoResearchEnv, checked_render_mode
 from wmrl_envs.autoresearch.execution import Executor
 from wmrl_envs.autoresearch.outcome import Outcome
+from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier
 from wmrl_envs.autoresearch.rules import Rules
 from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
 from wmrl_envs.autoresearch.seat import Seat
@@ -48,14 +49,17 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         feedback: What is shown between turns.
         limits: Limits of one execution.
         sandbox: A sandbox to share, or the arguments of an own one.
-        cache: Execute equal programs once.
+        cache: Execute equal programs once: True remembers in memory, a path also in a file that
+            later runs and other processes share, False executes every time.
         execution_seed: The seed that every program starts with.
         render_mode: ``"ansi"`` or None.
         workers: Programs that an own sandbox executes at once.
         autoreset_mode: What happens to finished sub-environments, as a mode or as its value.
         max_episode_steps: Truncates episodes after so many steps; None or -1 for no limit.
+        cache_dir: Where bundled tasks are laid out; None for the user's cache folder.
 
     Raises:
+        ExecutionCacheError: The file ``cache`` cannot be used.
         TypeError: An argument has the wrong type.
         ValueError: An argument has an impossible value.
 
@@ -81,15 +85,16 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         feedback: str = "full",
         limits: Limits | Mapping[str, Any] | None = None,
         sandbox: Sandbox | Mapping[str, Any] | None = None,
-        cache: bool = True,
+        cache: CacheSpecifier = True,
         execution_seed: int = 0,
         render_mode: str | None = None,
         workers: int = 2,
         autoreset_mode: str | AutoresetMode = AutoresetMode.DISABLED,
         max_episode_steps: int | None = None,
+        cache_dir: catalog.CacheDir = None,
     ) -> None:
         self.num_envs = checked_int("num_envs", num_envs, least=1)
-        self.tasks = catalog.resolve(tasks)
+        self.tasks = catalog.resolve(tasks, cache_dir=cache_dir)
         self.max_turns = max_turns
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = _checked_mode(autoreset_mode)
@@ -188,7 +193,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         return tuple(seat.episode.render() for seat in self._seats)
 
     def metrics(self) -> dict[str, int | float]:
-        """Executions, those answered by the cache, those that failed, CPU and wall seconds."""
+        """Executions, those answered by the cache and their part, those that failed, seconds."""
         return self._executor.metrics()
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmrl_envs.libero.stock import numba_cache
+
 __all__ = ["compiled", "gather", "pull"]
 
 _Array = NDArray[np.float64]
@@ -98,7 +100,11 @@ def pull(
 
 @functools.cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, compiled at its first call and kept in numba's cache."""
+    """The function, compiled at its first call (seconds) and kept in the package's cache."""
     import numba
 
-    return numba.njit(cache=True)(function)
+    with numba_cache():
+        try:
+            return numba.njit(cache=True)(function)
+        except RuntimeError:  # no folder is writable
+            return numba.njit(function)

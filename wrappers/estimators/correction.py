@@ -97,13 +97,30 @@ class Correction:
             "capacity": capacity,
         }
         self._max_weight = max_weight
-        self._rectify = min(max_rectify, 1 / fraction if fraction else max_rectify)
+        self._fraction, self._max_rectify = fraction, max_rectify
         self._debiaser = self._new_debiaser()
         self._moments = WithinGroupMoments(moments_half_life, prior_df, prior_correlation)
         self._reference = ReferenceWeighter()
         self._lone: Pairs = np.empty(0), np.empty(0)
         self._episodes, self._anchors = 0, 0
         self.current = self._fitted()
+
+    @property
+    def fraction(self) -> float:
+        """The anchors' share of groups, for k; it may be set when the share changes."""
+        return self._fraction
+
+    @fraction.setter
+    def fraction(self, fraction: float) -> None:
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"fraction must lie in [0, 1], got {fraction!r}")
+        if fraction != self._fraction:
+            self._fraction = fraction
+            self.current = self._fitted()
+
+    @property
+    def _rectify(self) -> float:
+        return min(self._max_rectify, 1 / self._fraction if self._fraction else self._max_rectify)
 
     def _new_debiaser(self) -> Debiaser:
         if not self.debias:

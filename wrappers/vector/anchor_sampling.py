@@ -1,6 +1,6 @@
 """Anchor sampling for vector environments."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 
 from wmrl_envs import info as keys
 from wmrl_envs.resets import may_execute, seed_list
+from wmrl_envs.wrappers.estimators.adaptive import AdaptiveShare
 from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
 from wmrl_envs.wrappers.groups import GroupCounter, explicit_group
 from wmrl_envs.wrappers.outcomes import sampled_outcome
+from wmrl_envs.wrappers.shares import GroupDraw
 from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
@@ -45,11 +47,14 @@ class AnchorSamplingWrapper(
         fraction: The share of groups that are anchors, in [0, 1].
         seed: Chooses among the draws with this budget.
         block: Groups in a block of exact budget; by default the shortest that holds whole anchors.
+        adaptive: Raises the share while the world model's agreement with the measurement is poor,
+            from ``fraction`` up to its own bound; its monitor is the :class:`CorrectionWrapper`'s
+            too. None leaves the share as it is.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: ``fraction`` lies outside [0, 1], ``block`` is below 1, or the wrappers are in
-            the wrong order.
+        ValueError: ``fraction`` lies outside [0, 1], or (0, highest] with ``adaptive``; ``block``
+            is below 1; or the wrappers are in the wrong order.
 
     Example:
         >>> import gymnasium as gym
@@ -65,11 +70,20 @@ class AnchorSamplingWrapper(
         fraction: float = 0.1,
         seed: int = 0,
         block: int | None = None,
+        adaptive: AdaptiveShare | None = None,
     ) -> None:
         check_order(env, "AnchorSamplingWrapper")
-        RecordConstructorArgs.__init__(self, fraction=fraction, seed=seed, block=block)
+        # Others share the adaptive object, which a copy would not follow.
+        RecordConstructorArgs.__init__(
+            self,
+            fraction=fraction,
+            seed=seed,
+            block=block,
+            adaptive=adaptive,
+            _disable_deepcopy=True,
+        )
         VectorWrapper.__init__(self, env)
-        self._draw = AnchorDraw(fraction, seed, block)
+        self._draw = GroupDraw(self.num_envs, AnchorDraw(fraction, seed, block), adaptive)
         self._counter = GroupCounter(self.num_envs)
         self._clock = EpisodeClock(env)
         self._group = np.zeros(self.num_envs, dtype=np.int64)
@@ -78,8 +92,13 @@ class AnchorSamplingWrapper(
 
     @property
     def fraction(self) -> float:
-        """The share of groups that are anchors."""
-        return self._draw.fraction
+        """The share of groups that are anchors, for groups that begin now."""
+        return self._draw.share
+
+    @property
+    def adaptive(self) -> AdaptiveShare | None:
+        """What moves the share, if anything does."""
+        return self._draw.adaptive
 
     def reset(
         self,
@@ -132,7 +151,10 @@ class AnchorSamplingWrapper(
         return [explicit_group(group) for group in groups]
 
     def _begin(self, indices: list[int], allowed: Sequence[bool]) -> None:
-        self._anchor[indices] = self._draw(self._group[indices]) & np.array(allowed, dtype=bool)
+        if not indices:
+            return
+        drawn = self._draw.begin(indices, self._group[indices])
+        self._anchor[indices] = drawn & np.array(allowed, dtype=bool)
         self._return[indices] = 0.0
 
     def _execute(self, seeds: Sequence[int | None], mask: np.ndarray) -> bool | frozenset[int]:
@@ -160,3 +182,15 @@ class AnchorSamplingWrapper(
         }
         write_rows(self, infos, rows)
         return infos
+
+    def state_dict(self) -> dict[str, Any]:
+        """The history of the share, as arrays; nothing without ``adaptive``."""
+        return self._draw.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restores what :meth:`state_dict` returned, between episodes; reset comes next.
+
+        Raises:
+            ValueError: It is the state of other arguments.
+        """
+        self._draw.load_state_dict(state)

@@ -9,15 +9,10 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from wmrl_envs import info as keys
-from wmrl_envs.wrappers.correction import (
-    anchor_pair,
-    correct_rows,
-    joined_state,
-    make_estimator,
-    split_state,
-)
+from wmrl_envs.wrappers.correction import anchor_pair, correct_rows
+from wmrl_envs.wrappers.estimators.agreement import AgreementMonitor
 from wmrl_envs.wrappers.estimators.correction import Correction, Method
-from wmrl_envs.wrappers.groups import GroupLedger
+from wmrl_envs.wrappers.learning import AnchorLearning, make_estimator
 from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
@@ -52,10 +47,15 @@ class CorrectionWrapper(
         estimator: A :class:`Correction` to use, and perhaps to share, in place of a new one; the
             other arguments are ignored then.
         estimator_kwargs: Further arguments of :class:`Correction`, such as half-lives and prior
-            weights for a short run. ``fraction`` is by default that of the anchor sampling.
+            weights for a short run. ``fraction`` is by default that of the anchor sampling,
+            and follows it where it is adaptive.
+        monitor: Watches the rank agreement of predictions and measurements within anchor groups and
+            warns of reward hacking; None makes one with default settings. It is shared with an
+            adaptive anchor sampling.
 
     Raises:
-        TypeError: ``estimator`` is no :class:`Correction`.
+        TypeError: ``estimator`` is no :class:`Correction`, or ``monitor`` no
+            :class:`AgreementMonitor`.
         ValueError: An argument of :class:`Correction` is out of its range, or the wrappers are in
             the wrong order.
 
@@ -80,6 +80,7 @@ class CorrectionWrapper(
         denoise: bool = True,
         estimator: Correction | None = None,
         estimator_kwargs: dict[str, Any] | None = None,
+        monitor: AgreementMonitor | None = None,
     ) -> None:
         check_order(env, "CorrectionWrapper")
         RecordConstructorArgs.__init__(
@@ -89,16 +90,23 @@ class CorrectionWrapper(
             denoise=denoise,
             estimator=estimator,
             estimator_kwargs=estimator_kwargs,
+            monitor=monitor,
             _disable_deepcopy=True,
         )
         VectorWrapper.__init__(self, env)
         sampler = find_sampler(env)
-        fraction = None if sampler is None else sampler.fraction
         self.estimator = make_estimator(
-            estimator, method, debias, denoise, estimator_kwargs, fraction
+            estimator, method, debias, denoise, estimator_kwargs, sampler
         )
+        own = estimator is not None or "fraction" in (estimator_kwargs or {})
+        followed = None if own else sampler
+        self._learning = AnchorLearning(self.num_envs, self.estimator, monitor, followed)
         self._clock = EpisodeClock(env)
-        self._ledger = GroupLedger(self.num_envs)
+
+    @property
+    def monitor(self) -> AgreementMonitor:
+        """Watches the rank agreement within anchor groups."""
+        return self._learning.monitor
 
     def reset(
         self,
@@ -123,27 +131,30 @@ class CorrectionWrapper(
         last = self._clock.last_infos(infos)
         rows = {i: read_row(last, i) for i in places(phase.ended)}
         for i, row in rows.items():
-            self._ledger.finish(i, anchor_pair(row))
-        self.estimator.update(self._ledger.take_complete())
+            self._learning.ledger.finish(i, anchor_pair(row))
+        self._learning.learn()
         predicted = {i: row for i, row in rows.items() if keys.PREDICTED_REWARD in row}
-        outcomes = correct_rows(self.estimator, self._ledger, predicted)
+        outcomes = correct_rows(self.estimator, self._learning.ledger, predicted)
         apply_outcomes(self, last, rewards, outcomes)
         self._begin(places(phase.started), infos)
         return obs, rewards, terminations, truncations, infos
 
     def _begin(self, indices: list[int], infos: dict[str, Any]) -> None:
-        for i in indices:
-            self._ledger.start(i, read_row(infos, i).get(keys.GROUP))
-        self.estimator.update(self._ledger.take_complete())
+        self._learning.begin({i: read_row(infos, i).get(keys.GROUP) for i in indices})
 
     def diagnostics(self) -> dict[str, float]:
-        """What is worth logging, see :meth:`Correction.diagnostics`."""
-        return self.estimator.diagnostics()
+        """What is worth logging at every step.
+
+        Returns:
+            What :meth:`Correction.diagnostics` and :meth:`AgreementMonitor.diagnostics` say, and
+            ``fraction``, the share of anchors aimed at now.
+        """
+        return self._learning.diagnostics()
 
     def state_dict(self) -> dict[str, Any]:
         """Everything learned: a flat dict of arrays and numbers, fit for ``numpy.savez``."""
-        return joined_state(self.estimator, self._ledger)
+        return self._learning.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restores what :meth:`state_dict` returned, between episodes; reset comes next."""
-        split_state(state, self.estimator, self._ledger)
+        self._learning.load_state_dict(state)

@@ -98,10 +98,12 @@ def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
     return np.array(mask, dtype=bool)
 
 
-def read_row(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """The reward path's keys of one sub-environment, as Python values; absent ones left out."""
+def read_row(
+    infos: Mapping[str, Any], index: int, wanted: tuple[str, ...] = REWARD_PATH_KEYS
+) -> dict[str, Any]:
+    """Some keys of one sub-environment, as Python values; absent ones left out."""
     row = {}
-    for key in REWARD_PATH_KEYS:
+    for key in wanted:
         mask = infos.get(f"_{key}")
         if key in infos and (mask is None or mask[index]):
             value = infos[key][index]

@@ -35,10 +35,13 @@ class Prediction:
     Attributes:
         reward: The predicted reward of the episode, a finite float, or None for "no opinion".
         feedback: Text that can stand in for the environment's feedback in a multi-turn episode.
+        std: The model's own estimate of the standard deviation of its error, in units of the
+            reward, or None where it has none.
     """
 
     reward: float | None
     feedback: str = ""
+    std: float | None = None
 
 
 @runtime_checkable

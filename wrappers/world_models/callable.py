@@ -34,7 +34,7 @@ class CallableWorldModel:
     Example:
         >>> model = CallableWorldModel(lambda episodes: [len(e.actions) / 10 for e in episodes])
         >>> model.predict([Episode(task="", actions=(0, 1))])
-        [Prediction(reward=0.2, feedback='')]
+        [Prediction(reward=0.2, feedback='', std=None)]
     """
 
     def __init__(

@@ -8,8 +8,11 @@ classes of scikit-learn are made, and only with literal arguments.
 import ast
 import importlib
 import inspect
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+
+from wmrl_envs.wrappers.world_models.syntax import descendants
 
 ESTIMATOR_FACTS = (
     "rejected_arguments",
@@ -23,11 +26,14 @@ ESTIMATOR_FACTS = (
 )
 
 
-def estimator_facts(tree: ast.Module) -> dict[str, float]:
+def estimator_facts(
+    tree: ast.Module, nodes: Sequence[Sequence[ast.AST]] | None = None
+) -> dict[str, float]:
     """Facts about the scikit-learn estimators that module-level statements make.
 
     Args:
         tree: The parsed script.
+        nodes: All nodes of each module-level statement, if they are known already.
 
     Returns:
         ``rejected_arguments`` (constructors that raise), ``missing_methods`` (calls of methods that
@@ -38,9 +44,11 @@ def estimator_facts(tree: ast.Module) -> dict[str, float]:
     facts = dict.fromkeys(ESTIMATOR_FACTS, 0.0)
     imported: dict[str, _Source] = {}
     made: dict[str, Any] = {}
-    for statement in tree.body:
+    if nodes is None:
+        nodes = [descendants(statement) for statement in tree.body]
+    for statement, within in zip(tree.body, nodes, strict=True):
         imported |= _imported(statement)
-        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        calls = [node for node in within if type(node) is ast.Call]
         facts["missing_methods"] += sum(_lacks_method(call, made) for call in calls)
         estimators: dict[ast.AST, Any] = {call: _called(call, imported) for call in calls}
         facts["rejected_arguments"] += list(estimators.values()).count(_REJECTED)
@@ -74,6 +82,7 @@ def _lacks_method(call: ast.Call, made: dict[str, Any]) -> bool:
     return estimator not in (None, _REJECTED) and not _has(estimator, call.func.attr)
 
 
+@lru_cache(maxsize=4096)
 def _has(estimator: Any, name: str) -> bool:
     """Whether an unfitted estimator has an attribute; some raise more than AttributeError."""
     try:
@@ -120,6 +129,7 @@ def _make(module: str, name: str, arguments: _Arguments | None) -> Any:
         return _REJECTED
 
 
+@lru_cache(maxsize=4096)
 def _tags(estimator: Any) -> dict[str, float]:
     from sklearn.utils import get_tags
 

@@ -1,7 +1,14 @@
-"""The execution log: what was executed and how it was rewarded, as JSON Lines.
+"""The execution log: what was executed and how it was rewarded, as JSON Lines (UTF-8).
 
-One line an episode: ``{"task": text, "actions": [text, ...], "reward": number, "status": text,
-"name": text}``. ``status`` and ``name`` (the task's name) may be left out.
+One line an episode, an object with the fields
+
+* ``task`` (text): the task as the world model will see it, the observation's ``task``;
+* ``actions`` (list of at least one text): the solutions, a turn each, in order;
+* ``reward`` (finite number): the measured reward of the episode;
+* ``status`` (text, may be left out): what became of the last submission, a ``GradeStatus``;
+* ``name`` (text, may be left out): the task's name.
+
+Further fields are ignored, and so are empty lines. ``docs/execution-log.md`` has an example.
 """
 
 import json

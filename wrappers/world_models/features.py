@@ -4,20 +4,31 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import cast
 
 import numpy as np
 
 from wmrl_envs.wrappers.world_models.estimator_facts import ESTIMATOR_FACTS, estimator_facts
+from wmrl_envs.wrappers.world_models.mismatches import CALLED, MISMATCHES, mismatches
 from wmrl_envs.wrappers.world_models.names import undefined_names
+from wmrl_envs.wrappers.world_models.syntax import descendants
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.?\d*|\"[^\"\n]*\"|'[^'\n]*'")
 _TASK_NUMBER = re.compile(r"([A-Za-z_]+):? (\d+(?:\.\d+)?)")
 _TASK_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TASK_CHARACTERS = 4000
 _LARGEST_NUMBER = 1e30
-_LINT = ("unparsable", "undefined", "imports", "statements", "reads", "writes", "fits", "predicts")
+_CALLS = {
+    "reads": ("read_", "load", "open"),
+    "writes": ("to_",),
+    "fits": ("fit",),
+    "predicts": ("predict", "decision"),
+    **CALLED,
+}
+_LINT = ("unparsable", "undefined", "imports", "statements", *_CALLS)
 _FACTS = (*_LINT, *ESTIMATOR_FACTS)
 
 
@@ -30,7 +41,8 @@ def script_facts(code: str) -> dict[str, float]:
     Returns:
         ``unparsable`` (0 or 1), ``undefined`` (the number of undefined names), ``imports``,
         ``statements``, and the numbers of calls whose name starts with ``read_``, ``load`` or
-        ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; and the facts of
+        ``open``, with ``to_``, with ``fit``, and with ``predict`` or ``decision``; what
+        :data:`~wmrl_envs.wrappers.world_models.mismatches.CALLED` names; and the facts of
         :func:`~wmrl_envs.wrappers.world_models.estimator_facts.estimator_facts`.
     """
     facts = dict.fromkeys(_FACTS, 0.0)
@@ -40,16 +52,26 @@ def script_facts(code: str) -> dict[str, float]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return facts | {"unparsable": 1.0}
     facts["statements"] = float(len(tree.body))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+    nodes = [descendants(statement) for statement in tree.body]
+    for node in chain.from_iterable(nodes):
+        kind = type(node)
+        if kind is ast.Call:
+            for fact in _named_for(_called_name(node)):
+                facts[fact] += 1
+        elif kind is ast.Import or kind is ast.ImportFrom:
             facts["imports"] += 1
-        elif isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            facts["reads"] += name.startswith(("read_", "load", "open"))
-            facts["writes"] += name.startswith("to_")
-            facts["fits"] += name.startswith("fit")
-            facts["predicts"] += name.startswith(("predict", "decision"))
-    return facts | estimator_facts(tree)
+    return facts | estimator_facts(tree, nodes)
+
+
+def _called_name(call: ast.AST) -> str:
+    function = cast("ast.Call", call).func
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+@lru_cache(maxsize=4096)
+def _named_for(name: str) -> tuple[str, ...]:
+    """The facts that a call of a function of this name counts for."""
+    return tuple(fact for fact, starts in _CALLS.items() if name.startswith(starts))
 
 
 def _parse(code: str) -> ast.Module:
@@ -97,7 +119,9 @@ class ScriptFeatures:
         """
         if not pairs:
             raise ValueError("pairs must not be empty, got 0 (task, script) pairs")
-        counts = Counter(token for task, code in pairs for token in set(_tokens(task, code)))
+        counts = Counter(
+            token for task, code in pairs for token in {*_task_tokens(task), *_code_tokens(code)}
+        )
         often = [t for t, n in counts.items() if self.min_count <= n < len(pairs)]
         # Ties in alphabetical order: that of a set of strings differs from process to process.
         often.sort(key=lambda token: (-counts[token], token))
@@ -108,19 +132,28 @@ class ScriptFeatures:
 
     def transform(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """Returns (N, F) float32 features; an unseen token counts for nothing."""
-        width = len(self._tokens) + len(self._numbers) + len(_FACTS)
+        width = len(self._tokens) + len(self._numbers) + len(_FACTS) + len(MISMATCHES)
+        facts_at = len(self._tokens) + len(self._numbers)
         features = np.zeros((len(pairs), width), dtype=np.float32)
-        numbers_at, facts_at = len(self._tokens), len(self._tokens) + len(self._numbers)
+        # Many scripts are of few tasks.
+        of_task = {task: self._task_row(task) for task in dict(pairs)}
         for row, (task, code) in zip(features, pairs, strict=True):
-            for token in _tokens(task, code):
-                column = self._tokens.get(token)
-                if column is not None:
-                    row[column] = 1.0
-            for name, value in _numbers(task).items():
-                if name in self._numbers:
-                    row[numbers_at + self._numbers[name]] = value
-            row[facts_at:] = list(script_facts(code).values())
+            row[:facts_at] = of_task[task]
+            row[self._columns(_code_tokens(code))] = 1.0
+            facts = script_facts(code)
+            row[facts_at:] = [*facts.values(), *mismatches(task, facts).values()]
         return features
+
+    def _columns(self, tokens: Iterable[str]) -> list[int]:
+        return [self._tokens[token] for token in tokens if token in self._tokens]
+
+    def _task_row(self, task: str) -> np.ndarray:
+        row = np.zeros(len(self._tokens) + len(self._numbers), dtype=np.float32)
+        row[self._columns(_task_tokens(task))] = 1.0
+        for name, value in _numbers(task).items():
+            if name in self._numbers:
+                row[len(self._tokens) + self._numbers[name]] = value
+        return row
 
 
 def _numbers(task: str) -> dict[str, float]:
@@ -128,10 +161,13 @@ def _numbers(task: str) -> dict[str, float]:
     return {name: min(float(value), _LARGEST_NUMBER) for name, value in found}
 
 
-def _tokens(task: str, code: str) -> Iterable[str]:
+def _task_tokens(task: str) -> Iterator[str]:
     words = _TASK_WORD.findall(task[:_TASK_CHARACTERS])
     yield from (f"task {a}" for a in words)
     yield from (f"task {a} {b}" for a, b in pairwise(words))
+
+
+def _code_tokens(code: str) -> Iterator[str]:
     yield from (f"line {line}" for line in code.split("\n") if line)
     words = _WORD.findall(code)
     yield from (f"word {a}" for a in words)

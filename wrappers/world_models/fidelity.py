@@ -1,9 +1,11 @@
 """How well predictions agree with measurements."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from wmrl_envs.wrappers.estimators.ranks import pearson, spearman
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,8 @@ class Fidelity:
         spearman: Rank correlation over all pairs; None where either side is constant.
         within_spearman: Mean rank correlation within groups that vary on both sides; None without
             such a group.
+        pearson: Linear correlation over all pairs; None where either side is constant.
+        within_pearson: Mean linear correlation within groups, likewise.
     """
 
     count: int
@@ -24,6 +28,8 @@ class Fidelity:
     mae: float
     spearman: float | None
     within_spearman: float | None
+    pearson: float | None = None
+    within_pearson: float | None = None
 
 
 def fidelity(
@@ -56,25 +62,22 @@ def fidelity(
         p.size,
         float((p - m).mean()),
         float(np.abs(p - m).mean()),
-        _spearman(p, m),
-        _within(p, m, groups),
+        spearman(p, m),
+        _within(spearman, p, m, groups),
+        pearson(p, m),
+        _within(pearson, p, m, groups),
     )
 
 
-def _spearman(p: np.ndarray, m: np.ndarray) -> float | None:
-    from scipy.stats import spearmanr
-
-    if p.size < 2 or np.ptp(p) == 0 or np.ptp(m) == 0:
-        return None
-    return float(spearmanr(p, m).statistic)
-
-
-def _within(p: np.ndarray, m: np.ndarray, groups: Sequence[Hashable] | None) -> float | None:
-    if groups is None:
-        return None
+def _within(
+    correlation: Callable[[np.ndarray, np.ndarray], float | None],
+    p: np.ndarray,
+    m: np.ndarray,
+    groups: Sequence[Hashable] | None,
+) -> float | None:
     members: dict[Hashable, list[int]] = {}
-    for i, group in enumerate(groups):
+    for i, group in enumerate(groups or ()):
         members.setdefault(group, []).append(i)
-    found = [_spearman(p[rows], m[rows]) for rows in members.values()]
+    found = [correlation(p[rows], m[rows]) for rows in members.values()]
     known = [value for value in found if value is not None]
     return float(np.mean(known)) if known else None

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from wmrl_envs.autoresearch.grading import compiles, extract_code
-from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
+from wmrl_envs.wrappers.world_models.members import ask
 
 
 def compiling_scripts(episode: Episode) -> list[str]:
@@ -56,14 +56,5 @@ class CompileGate:
         """
         known = [never_compiles(episode) for episode in episodes]
         asked = [e for e, is_known in zip(episodes, known, strict=True) if not is_known]
-        answers = iter(self._ask(asked))
+        answers = iter(ask(self.world_model, asked))
         return [Prediction(0.0) if is_known else next(answers) for is_known in known]
-
-    def _ask(self, episodes: Sequence[Episode]) -> list[Prediction]:
-        answers = list(self.world_model.predict(episodes)) if episodes else []
-        if len(answers) != len(episodes):
-            raise WorldModelError(
-                f"{type(self.world_model).__name__}.predict must return {len(episodes)} "
-                f"predictions, one an episode, got {len(answers)}"
-            )
-        return answers

@@ -4,7 +4,10 @@
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+
+from wmrl_envs.wrappers.world_models.syntax import children, descendants
 
 _ALWAYS_BOUND = frozenset(dir(builtins)) | {
     "__annotations__", "__builtins__", "__class__", "__file__", "__module__", "__qualname__",
@@ -44,7 +47,7 @@ def undefined_names(tree: ast.Module) -> set[str]:
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """All names that some nodes bind or delete, nested scopes included."""
-    return {name for node in nodes for child in ast.walk(node) for name in _bound_by(child)}
+    return {name for node in nodes for child in descendants(node) for name in _bound_by(child)}
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -72,6 +75,9 @@ class _Reader(ast.NodeVisitor):
     Attributes:
         missing: The names that were loaded before they were bound.
     """
+
+    # Looked up once for each kind of node: a script has hundreds of nodes.
+    _visitors: ClassVar[dict[type[ast.AST], Callable[[Any, Any], None] | None]] = {}
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
@@ -108,8 +114,18 @@ class _Reader(ast.NodeVisitor):
         if not self._anything_bound and not any(name in scope for scope in self._scopes):
             self.missing.add(name)
 
+    def visit(self, node: ast.AST) -> None:
+        kind = type(node)
+        if kind not in self._visitors:
+            method = getattr(type(self), f"visit_{kind.__name__}", type(self).generic_visit)
+            self._visitors[kind] = None if kind is ast.Constant else method
+        visitor = self._visitors[kind]
+        if visitor is not None:
+            visitor(self, node)
+
     def generic_visit(self, node: ast.AST) -> None:
-        super().generic_visit(node)
+        for child in children(node):
+            self.visit(child)
         if isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
             self._bind(_bound_by(node))
 

@@ -8,34 +8,37 @@ __all__ = ["Collapse", "checked_collapse", "collapse_progress"]
 
 Collapse = Literal["potential", "final", "max"]
 
+_WINDOW = 3
 
-def collapse_progress(progress: np.ndarray, collapse: Collapse, k: int = 3) -> float:
-    """Collapses per-frame progress (arXiv 2608.12564, embodied track).
 
-    * ``"potential"``: mean of the last k frames minus mean of the first k, in [-1, 1]; potential
-      shaping over the whole rollout.
-    * ``"final"``: the last frame's.
-    * ``"max"``: the highest.
+def collapse_progress(progress: np.ndarray, collapse: Collapse) -> float | None:
+    """Collapses per-frame progress, clipped to [0, 1] (arXiv 2608.12564, embodied track).
+
+    * ``"potential"``: mean of the last three frames minus mean of the first three, in [-1, 1]:
+      potential shaping over the whole rollout. Of fewer than six frames, halves; a single frame
+      has no potential, which is no opinion.
+    * ``"final"``: the last frame's, in [0, 1].
+    * ``"max"``: the highest, in [0, 1].
 
     Args:
         progress: (n,) float, in the order of time, n >= 1.
         collapse: One of the three.
-        k: Frames in each mean; with fewer frames than k, all of them.
 
     Raises:
-        ValueError: ``progress`` is empty or no vector, ``collapse`` is unknown or ``k`` below 1.
+        ValueError: ``progress`` is empty or no vector, or ``collapse`` is unknown.
 
     Example:
-        >>> collapse_progress(np.array([0.0, 0.1, 0.2, 0.7, 0.8, 0.9]), "potential")
-        0.7
+        >>> progress = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0])
+        >>> [round(collapse_progress(progress, name), 3) for name in ("potential", "final", "max")]
+        [0.7, 1.0, 1.0]
     """
     if progress.ndim != 1 or not len(progress):
         raise ValueError(f"progress must be a vector of at least one frame, got {progress.shape}")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k!r}")
+    values = np.clip(progress, 0.0, 1.0)
     if checked_collapse(collapse) == "potential":
-        return float(progress[-k:].mean() - progress[:k].mean())
-    return float(progress[-1] if collapse == "final" else progress.max())
+        window = min(_WINDOW, len(values) // 2)
+        return float(values[-window:].mean() - values[:window].mean()) if window else None
+    return float(values[-1] if collapse == "final" else values.max())
 
 
 def checked_collapse(collapse: Collapse) -> Collapse:

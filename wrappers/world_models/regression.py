@@ -1,17 +1,19 @@
 """A world model that is a regression on an execution log."""
 
-import json
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wmrl_envs.errors import WorldModelError
+from wmrl_envs.wrappers.world_models import regression_files as saved
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
-from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
+from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode
 from wmrl_envs.wrappers.world_models.features import ScriptFeatures
+from wmrl_envs.wrappers.world_models.forest import StackedForest
 from wmrl_envs.wrappers.world_models.gate import compiling_scripts, never_compiles
 
 
@@ -63,7 +65,14 @@ class RegressionWorldModel:
         return self
 
     def partial_fit(self, log: Sequence[LoggedEpisode]) -> "RegressionWorldModel":
-        """Learns from further executed episodes, keeping what it knew."""
+        """Learns from further executed episodes, such as anchors, keeping what it knew.
+
+        Equal to :meth:`fit` on all episodes so far in the order in which they came. It is a whole
+        refit, which takes seconds for a log of hundreds.
+
+        Raises:
+            ValueError: No episode so far has code that compiles.
+        """
         return self.fit((*self.log, *log))
 
     def predict(self, episodes: Sequence[Episode]) -> list[Prediction]:
@@ -112,10 +121,8 @@ class RegressionWorldModel:
             WorldModelError: The model has not been fitted.
         """
         self._check_fitted("save")
-        folder = Path(folder)
-        write_log(folder / "execution_log.jsonl", self.log)
         settings = {"low": self.low, "high": self.high, "folds": self.folds, "seed": self.seed}
-        (folder / "regression.json").write_text(json.dumps(settings) + "\n", encoding="utf-8")
+        saved.write(Path(folder), settings, self.log)
 
     @classmethod
     def load(cls, folder: Path | str) -> "RegressionWorldModel":
@@ -123,15 +130,13 @@ class RegressionWorldModel:
 
         Raises:
             FileNotFoundError: A file is missing.
-            ValueError: A file holds something else.
+            ValueError: A file holds something else than what was saved; the message names it.
         """
-        folder = Path(folder)
-        path = folder / "regression.json"
+        settings, log = saved.read(Path(folder))
         try:
-            model = cls(**json.loads(path.read_text(encoding="utf-8")))
+            return cls(**settings).fit(log)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not the settings of a regression: {error}") from error
-        return model.fit(read_log(folder / "execution_log.jsonl"))
+            raise ValueError(f"{folder}: not a saved regression: {error}") from error
 
     def _check_fitted(self, action: str) -> None:
         if not self.log:
@@ -140,11 +145,7 @@ class RegressionWorldModel:
             )
 
     def _fitted(self, log: Sequence[LoggedEpisode]) -> tuple[ScriptFeatures, Any]:
-        from sklearn.ensemble import (
-            ExtraTreesRegressor,
-            HistGradientBoostingRegressor,
-            VotingRegressor,
-        )
+        from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
         pairs = [(logged.task, compiling_scripts(logged.episode)[-1]) for logged in log]
         features = ScriptFeatures().fit(pairs)
@@ -159,12 +160,10 @@ class RegressionWorldModel:
             early_stopping=False,
             random_state=self.seed,
         )
-        # Boosting smooths, fully grown trees remember: together they rank better than either.
         trees = ExtraTreesRegressor(100, max_features=0.5, random_state=self.seed)
-        regressor = VotingRegressor([("boosting", boosting), ("trees", trees)])
+        x, y = features.transform(pairs), [logged.reward for logged in log]
         with _one_thread():
-            regressor.fit(features.transform(pairs), [logged.reward for logged in log])
-        return features, regressor
+            return features, _Regressor(boosting.fit(x, y), trees.fit(x, y))
 
     def _rewards(
         self, episodes: Sequence[Episode], features: ScriptFeatures, regressor: Any
@@ -183,13 +182,32 @@ class RegressionWorldModel:
         return rewards
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
-    from threadpoolctl import threadpool_limits
+class _Regressor:
+    """The mean of two: boosting smooths, fully grown trees remember.
 
-    with threadpool_limits(1, user_api="openmp"):
-        yield
+    Together they rank better than either.
+    """
+
+    def __init__(self, boosting: Any, trees: Any) -> None:
+        self._boosting, self._trees = boosting, StackedForest(trees)
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """(N,) float64 for (N, F) float32 features."""
+        return (self._boosting.predict(features) + self._trees.predict(features)) / 2
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Boosting's threads wait for each other actively: on so few rows that is all that they do."""
+    return _thread_pools().limit(limits=1, user_api="openmp")
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> Any:
+    """This process's thread pools; looking for them takes milliseconds."""
+    import sklearn.ensemble  # noqa: F401 (loads the library whose pool is meant)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _numbered(keys: Sequence[Hashable]) -> np.ndarray:

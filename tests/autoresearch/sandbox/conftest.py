@@ -19,6 +19,21 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
+def cold_sandbox() -> Iterator[Sandbox]:
+    """Full isolation by bubblewrap."""
+    with Sandbox("bubblewrap", limits=Limits(wall_s=60, cpu_s=20)) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["forkserver", "bubblewrap"])
+def either_sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Full isolation by each backend in turn."""
+    name = "sandbox" if request.param == "forkserver" else "cold_sandbox"
+    found: Sandbox = request.getfixturevalue(name)
+    return found
+
+
+@pytest.fixture(scope="session")
 def data_science_sandbox() -> Iterator[Sandbox]:
     """Full isolation around the default modules."""
     with Sandbox(limits=Limits(wall_s=60, cpu_s=60)) as opened:

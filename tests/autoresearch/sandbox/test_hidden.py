@@ -38,13 +38,14 @@ def site_packages() -> Iterator[Path]:
         yield site
 
 
+@pytest.mark.parametrize("backend", ["forkserver", "bubblewrap"])
 def test_answers_in_an_installed_package_are_hidden_and_its_neighbours_are_not(
-    site_packages: Path, monkeypatch: pytest.MonkeyPatch
+    site_packages: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     monkeypatch.syspath_prepend(str(site_packages))
     answers = site_packages / "wmrl_envs" / "data" / "answers.csv"
     code = _LOOK + f"look({str(answers)!r}); import an_installed_module as m; print(m.VALUE)"
-    with Sandbox(preload=()) as sandbox:
+    with Sandbox(backend, preload=()) as sandbox:
         execution = sandbox.run(code)
         assert execution.stdout.split() == ["REFUSED", "FileNotFoundError", "importable"]
         listing = sandbox.run(f"import os; print(os.listdir({str(answers.parent.parent)!r}))")
@@ -61,18 +62,18 @@ def test_without_hiding_the_same_answers_can_be_read(
     assert execution.stdout.split()[0] == "READ"
 
 
-def test_this_package_cannot_be_found_by_a_job(sandbox: Sandbox) -> None:
+def test_this_package_cannot_be_found_by_a_job(either_sandbox: Sandbox) -> None:
     folder = Path(wmrl_envs.__file__).parent
     files = [str(path) for path in folder.rglob("*") if path.is_file()]
     code = _LOOK + f"for path in {files!r}: look(path)\nimport wmrl_envs"
-    execution = sandbox.run(code)
+    execution = either_sandbox.run(code)
     assert "READ" not in execution.stdout
     assert execution.stdout.count("REFUSED") == len(files)
     assert "ModuleNotFoundError" in execution.stderr or "ImportError" in execution.stderr
 
 
-def test_labels_that_scikit_learn_bundles_are_hidden(sandbox: Sandbox) -> None:
-    execution = sandbox.run(
+def test_labels_that_scikit_learn_bundles_are_hidden(either_sandbox: Sandbox) -> None:
+    execution = either_sandbox.run(
         """
 import os, sklearn
 folder = os.path.join(os.path.dirname(sklearn.__file__), 'datasets')
@@ -82,19 +83,36 @@ print(os.listdir(folder + '/data'), os.listdir(folder + '/tests'), len(os.listdi
     assert execution.stdout == "[] [] True\n"
 
 
-def test_hidden_covers_what_lies_inside_the_data_of_a_job(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("backend", ["forkserver", "bubblewrap"])
+def test_hidden_covers_what_lies_inside_the_data_of_a_job(backend: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         task = Path(folder)
         (task / "private").mkdir()
         (task / "private" / "answers.csv").write_text("CANARY")
         (task / "train.csv").write_text("id\n1\n")
-        with Sandbox(preload=(), hidden=(str(task / "private"),)) as strict:
+        with Sandbox(backend, preload=(), hidden=(str(task / "private"),)) as strict:
             code = "import os; print(os.listdir('/data/private'), open('train.csv').read())"
             assert strict.run(code, ro_data={folder: "/data"}).stdout == "[] id\n1\n\n"
 
 
-def test_data_can_be_read_both_ways_and_not_written(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("backend", ["forkserver", "bubblewrap"])
+def test_a_job_hides_what_lies_inside_the_python_installation(
+    backend: str, site_packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task folder may be anywhere, even in what every job sees: its answers stay hidden."""
+    monkeypatch.syspath_prepend(str(site_packages))
+    private, answers = site_packages / "task" / "private", "answers.csv"
+    private.mkdir(parents=True)
+    (private / answers).write_text("CANARY")
+    code = _LOOK + f"look({str(private / answers)!r})"
+    with Sandbox(backend, preload=()) as sandbox:
+        assert sandbox.run(code).stdout.split()[0] == "READ"
+        assert sandbox.run(code, hidden=(str(private),)).stdout.split()[0] == "REFUSED"
+        assert sandbox.run(code, hidden=(str(private / answers),)).stdout.split()[0] != "READ"
+
+
+def test_data_can_be_read_both_ways_and_not_written(either_sandbox: Sandbox) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         (Path(folder) / "train.csv").write_text("id\n1\n")
@@ -104,7 +122,7 @@ for path in ('train.csv', '/data/train.csv', '/data/new.csv'):
     try: open(path, 'w'); print('WRITTEN', path)
     except OSError: pass
 """
-        assert sandbox.run(code, ro_data={folder: "/data"}).stdout == "True\n"
+        assert either_sandbox.run(code, ro_data={folder: "/data"}).stdout == "True\n"
         assert (Path(folder) / "train.csv").read_text() == "id\n1\n"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
 from wmrl_envs.autoresearch.sandbox import sandbox as sandbox_module
+from wmrl_envs.autoresearch.sandbox.backends import Candidate
 from wmrl_envs.errors import SandboxUnavailable
 
 _LOOK = """
@@ -24,7 +25,7 @@ def attempt(action):
 def sandbox() -> Iterator[Sandbox]:
     """The level below namespaces, asked for alone."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(sandbox_module, "levels_down_to", lambda *_: ["landlock"])
+    patch.setattr(sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "landlock")])
     opened = Sandbox(preload=("numpy",), min_level="landlock", limits=Limits(wall_s=20))
     patch.undo()
     if os.getuid() == 0:
@@ -39,7 +40,9 @@ def test_root_cannot_have_this_level_with_a_python_in_its_own_home(
 ) -> None:
     if os.stat("/root").st_mode & 0o005 or not sys.base_prefix.startswith("/root/"):
         pytest.skip("this Python can be read by all")
-    monkeypatch.setattr(sandbox_module, "levels_down_to", lambda *_: ["landlock"])
+    monkeypatch.setattr(
+        sandbox_module, "candidates", lambda *_: [Candidate("forkserver", "landlock")]
+    )
     with pytest.raises(SandboxUnavailable, match=r"EACCES.*ordinary user"):
         Sandbox(preload=()).report()
 

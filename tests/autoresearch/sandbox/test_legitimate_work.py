@@ -86,14 +86,33 @@ def test_ordinary_scripts_run(data_science_sandbox: Sandbox, name: str) -> None:
     assert execution.status == "ok", execution.stderr
 
 
-def test_a_pipeline_on_mounted_data_leaves_its_submission(data_science_sandbox: Sandbox) -> None:
+_COLD = (
+    "a pool of processes",
+    "a manager, a queue and shared memory",
+    "temporary files and folders",
+    "threads, asyncio and a subprocess",
+    "classes that refer to their module",
+)
+
+
+@pytest.mark.parametrize("name", _COLD)
+def test_ordinary_scripts_run_in_a_cold_interpreter(cold_sandbox: Sandbox, name: str) -> None:
+    execution = cold_sandbox.run(_SCRIPTS[name])
+    assert execution.status == "ok", execution.stderr
+
+
+@pytest.mark.parametrize("fixture", ["data_science_sandbox", "cold_sandbox"])
+def test_a_pipeline_on_mounted_data_leaves_its_submission(
+    request: pytest.FixtureRequest, fixture: str
+) -> None:
+    chosen: Sandbox = request.getfixturevalue(fixture)
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         rows = [f"{i},{i % 7},{i % 3 or ''},{'xy'[i % 2]}" for i in range(40)]
         train = "id,a,b,c,target\n" + "\n".join(f"{row},{i % 2}" for i, row in enumerate(rows))
         Path(folder, "train.csv").write_text(train)
         Path(folder, "test.csv").write_text("id,a,b,c\n" + "\n".join(rows))
-        execution = data_science_sandbox.run(_PANDAS, ro_data={folder: "/data"})
+        execution = chosen.run(_PANDAS, ro_data={folder: "/data"})
     assert execution.status == "ok", execution.stderr
     assert execution.artifact is not None
     assert execution.artifact.startswith(b"id,target\n0,0\n1,1\n")
@@ -131,10 +150,19 @@ print(random.random(), numpy.random.rand(), hash('text'), sorted({'a', 'b', 'c'}
     assert runs[0] != runs[2]
 
 
-def test_files_come_along_and_folders_are_made(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("backend", ["forkserver", "bubblewrap"])
+def test_modules_that_are_loaded_late_are_seeded_too(backend: str) -> None:
+    code = "import random, numpy.random; print(random.random(), numpy.random.rand())"
+    with Sandbox(backend, preload=()) as bare:
+        runs = [bare.run(code, seed=seed).stdout for seed in (0, 0, 1)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_files_come_along_and_folders_are_made(either_sandbox: Sandbox) -> None:
     files = {"helper.py": b"VALUE = 5", "sub/data.txt": b"text"}
     code = "import helper; print(helper.VALUE, open('sub/data.txt').read())"
-    assert sandbox.run(code, files=files).stdout == "5 text\n"
+    assert either_sandbox.run(code, files=files).stdout == "5 text\n"
 
 
 @pytest.mark.parametrize(
@@ -149,20 +177,22 @@ def test_files_come_along_and_folders_are_made(sandbox: Sandbox) -> None:
         ("def f(): f()\nf()", "RecursionError"),
     ],
 )
-def test_failures_read_as_they_do_outside(sandbox: Sandbox, code: str, expected: str) -> None:
-    execution = sandbox.run(code)
+def test_failures_read_as_they_do_outside(
+    either_sandbox: Sandbox, code: str, expected: str
+) -> None:
+    execution = either_sandbox.run(code)
     assert execution.status == "error"
     assert expected in execution.stderr
     assert "forkserver" not in execution.stderr
 
 
-def test_handlers_and_threads_end_before_the_job_does(sandbox: Sandbox) -> None:
+def test_handlers_and_threads_end_before_the_job_does(either_sandbox: Sandbox) -> None:
     code = """
 import atexit, threading, time
 atexit.register(print, 'handler')
 threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()
 """
-    assert sandbox.run(code).stdout == "thread\nhandler\n"
+    assert either_sandbox.run(code).stdout == "thread\nhandler\n"
 
 
 @pytest.mark.slow

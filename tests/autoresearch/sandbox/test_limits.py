@@ -24,9 +24,9 @@ from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
     ],
 )
 def test_each_limit_has_its_own_status(
-    sandbox: Sandbox, code: str, limits: Limits, status: str
+    either_sandbox: Sandbox, code: str, limits: Limits, status: str
 ) -> None:
-    assert sandbox.run(code, limits=limits).status == status
+    assert either_sandbox.run(code, limits=limits).status == status
 
 
 def test_processes_of_a_job_share_its_cpu_limit(sandbox: Sandbox) -> None:
@@ -90,6 +90,8 @@ def test_a_bad_limit_is_named(arguments: dict[str, object], named: str) -> None:
         {"ro_data": {"/tmp": "/data/../etc"}},
         {"artifact": "a/b"},
         {"artifact": ".."},
+        {"hidden": ["private"]},
+        {"hidden": "/private"},
         {"seed": -1},
     ],
 )

@@ -18,6 +18,8 @@ def test_hand_computed_numbers() -> None:
     assert found.mae == pytest.approx(0.075)
     assert found.spearman == pytest.approx(1.0)
     assert found.within_spearman == pytest.approx(1.0)
+    assert found.pearson == pytest.approx(np.corrcoef([1, 5, 9, 3], [2, 4, 10, 3])[0, 1])
+    assert found.within_pearson == pytest.approx(1.0)
 
 
 def test_agreement_within_groups_may_differ_from_that_over_all() -> None:
@@ -30,6 +32,7 @@ def test_agreement_within_groups_may_differ_from_that_over_all() -> None:
 def test_a_constant_side_has_no_rank_agreement(constant: tuple[list[float], list[float]]) -> None:
     found = fidelity(*constant, groups=["a", "a"])
     assert found.spearman is None and found.within_spearman is None
+    assert found.pearson is None and found.within_pearson is None
 
 
 def test_a_single_pair_has_a_bias_and_no_rank_agreement() -> None:

@@ -15,8 +15,16 @@ def test_each_way_gives_its_hand_computed_value(collapse: str, expected: float) 
     assert collapse_progress(RISING, collapse) == pytest.approx(expected)
 
 
-def test_potential_of_few_frames_takes_all_of_them() -> None:
-    assert collapse_progress(np.array([0.2, 0.6]), "potential") == 0.0
+def test_potential_of_few_frames_compares_halves() -> None:
+    assert collapse_progress(np.array([0.2, 0.9, 0.6]), "potential") == pytest.approx(0.4)
+
+
+def test_a_single_frame_has_no_potential() -> None:
+    assert collapse_progress(np.array([0.7]), "potential") is None
+
+
+def test_progress_outside_its_range_is_clipped() -> None:
+    assert collapse_progress(np.array([-0.5, 1.5]), "potential") == 1.0
 
 
 def test_a_rollout_that_loses_ground_has_negative_potential() -> None:
@@ -32,5 +40,3 @@ def test_what_is_no_sequence_of_frames_is_refused(progress: np.ndarray) -> None:
 def test_an_unknown_way_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="got 'mean'"):
         collapse_progress(RISING, "mean")
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
-        collapse_progress(RISING, "final", k=0)

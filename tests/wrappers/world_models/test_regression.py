@@ -1,7 +1,7 @@
 """The regression on an execution log: what it learns, and what it leaves open."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -125,17 +125,57 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path) -> None:
     assert np.array_equal(again.out_of_fold()[0], model.out_of_fold()[0])
 
 
-@pytest.mark.parametrize("settings", ["{", '{"lower": 1}', '{"low": 2}', "[]"])
-def test_settings_that_are_none_are_named(tmp_path: Path, settings: str) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "{",
+        "[]",
+        '{"low": 0.0, "high": 1.0}',
+        '{"format": "wmrl-envs regression 2", "settings": {}}',
+        '{"format": "wmrl-envs regression 1", "settings": 3}',
+    ],
+)
+def test_a_foreign_settings_file_is_named(tmp_path: Path, settings: str) -> None:
     RegressionWorldModel().fit(log()).save(tmp_path)
     (tmp_path / "regression.json").write_text(settings)
-    with pytest.raises(ValueError, match=r"regression\.json"):
+    with pytest.raises(ValueError, match=r"regression\.json: not the settings of a regression"):
+        RegressionWorldModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"lower": 1}, {"low": 2}, {"folds": "many"}])
+def test_settings_that_are_none_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    RegressionWorldModel().fit(log()).save(tmp_path)
+    record = json.loads((tmp_path / "regression.json").read_text())
+    record["settings"] |= change
+    (tmp_path / "regression.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="not a saved regression"):
+        RegressionWorldModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b + b, lambda b: b""])
+def test_a_damaged_or_changed_log_is_refused(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    """Half of a log is a log: only the digest tells that a part is missing."""
+    RegressionWorldModel().fit(log()).save(tmp_path)
+    path = tmp_path / "execution_log.jsonl"
+    lines = path.read_bytes()
+    path.write_bytes(damage(lines))
+    with pytest.raises(ValueError, match=r"execution_log\.jsonl is not the log .* saved with"):
+        RegressionWorldModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["regression.json", "execution_log.jsonl"])
+def test_a_missing_file_is_a_missing_file(tmp_path: Path, name: str) -> None:
+    RegressionWorldModel().fit(log()).save(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(FileNotFoundError, match=name):
         RegressionWorldModel.load(tmp_path)
 
 
 def test_settings_are_plain_json(tmp_path: Path) -> None:
     RegressionWorldModel(seed=3).fit(log()).save(tmp_path)
-    assert json.loads((tmp_path / "regression.json").read_text())["seed"] == 3
+    assert json.loads((tmp_path / "regression.json").read_text())["settings"]["seed"] == 3
 
 
 @pytest.mark.parametrize("action", ["predict", "out_of_fold", "save"])

@@ -2,9 +2,12 @@
 
 It stops scripts that read labels, other jobs and the network, outlive their time, fill memory or
 disk, or forge their result. It does not stop kernel exploits, GPU access or CPU side channels: for
-hostile users put a virtual machine around it.
+hostile users put a virtual machine around it. ``docs/threat-model.md`` says what each layer and
+backend is worth. Sandboxes on a Ray cluster are in :mod:`wmrl_envs.autoresearch.sandbox.ray`, which
+needs the extra ``ray``.
 """
 
+from wmrl_envs.autoresearch.sandbox.base import JobRunner
 from wmrl_envs.autoresearch.sandbox.jobs import Execution, ExecutionStatus, Job, Limits
 from wmrl_envs.autoresearch.sandbox.paths import DEFAULT_HIDDEN
 from wmrl_envs.autoresearch.sandbox.report import SandboxReport
@@ -16,6 +19,7 @@ __all__ = [
     "Execution",
     "ExecutionStatus",
     "Job",
+    "JobRunner",
     "Limits",
     "Sandbox",
     "SandboxReport",

@@ -158,6 +158,7 @@ def encode(job: Job, limits: Limits) -> tuple[dict[str, Any], list[bytes]]:
     header = {
         "files": [(name, len(content)) for name, content in files.items()],
         "data": {_existing(path): place for path, place in job.ro_data.items()},
+        "hidden": [os.path.realpath(path) for path in job.hidden],
         "limits": vars(limits),
         "seed": job.seed,
         "artifact": job.artifact,

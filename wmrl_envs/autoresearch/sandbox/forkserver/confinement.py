@@ -2,115 +2,134 @@
 
 import json
 import os
+import resource
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, NoReturn
 
-from . import landlock, seccomp, usage
+from . import landlock, seccomp
 from . import primitives as kernel
-from .rootfs import DEVICES, WRITABLE
+from .config import ServerConfig
+from .failure import describe
+from .namespaces import join
+from .rootfs import DEVICES, WORK, WRITABLE
 from .script import run_script
 
-__all__ = ["READY", "Confinement", "SetupError", "describe", "run_confined"]
+__all__ = ["READY", "Confinement", "Given", "run_confined"]
 
 READY: Final = b"OK"
-"""What the setup pipe carries once every layer is on."""
+"""What the setup pipe carries once every layer is on; the process's peak KiB so far follow it."""
 
-_SETUP_DESCRIPTOR = 200
-_READABLE = ("/etc/passwd", "/etc/group", "/proc", "/sys/devices/system/cpu")
+_SETUP, _RULESET = 200, 201
+_READABLE = ("/etc/passwd", "/etc/group", "/sys/devices/system/cpu")
 _READABLE_ON_HOST = (
     "/etc/passwd", "/etc/group", "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo",
     "/proc/stat", "/proc/sys/vm/overcommit_memory",
 )  # fmt: skip
 
 
-class SetupError(Exception):
-    """The job's process could not confine itself; ``report`` comes from :func:`describe`."""
+class Given(NamedTuple):
+    """Descriptors that a job's process is given; without Landlock there is no ruleset."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
-        super().__init__(report["error"])
-        self.report = report
+    stdout: int
+    stderr: int
+    setup: int
+    ruleset: int | None = None
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """What one job's process is confined by.
+    """What one job's process is confined by, besides what all jobs of the server share.
 
     Attributes:
-        layers: The names of the layers to enter.
         work: The working directory, which holds the script.
         entry: The script's file name.
         seed: Seed of the generators.
         limits: The job's limits, as in ``wmrl_envs.autoresearch.sandbox.Limits``.
         environment: The whole environment of the job.
         readable: Pairs of a path and its Landlock right, besides those that every job has.
-        seccomp_program: The filter, built once by the server.
+        other_processes: Processes that count towards the limit and are not the job's.
     """
 
-    layers: frozenset[str]
     work: str
     entry: str
     seed: int
     limits: dict[str, Any]
     environment: dict[str, str]
     readable: tuple[tuple[str, int], ...]
-    seccomp_program: bytes
+    other_processes: int
+
+    @property
+    def in_private_root(self) -> bool:
+        """True if no path of the host is in view."""
+        return self.work == WORK
+
+    def build_ruleset(self, config: ServerConfig) -> int | None:
+        """A descriptor of the Landlock rules; None where that layer is off."""
+        if "landlock" not in config.layers:
+            return None
+        return landlock.create(_rules(self))
 
 
-def run_confined(plan: Confinement, stdout: int, stderr: int, setup: int) -> None:
-    """Confines this process and runs the script; does not return.
+def run_confined(
+    plan: Confinement, config: ServerConfig, given: Given, supervisor: int | None = None
+) -> NoReturn:
+    """Confines this process and runs the script.
 
-    ``setup`` gets :data:`READY` once every layer is on, or a JSON object that says what failed.
+    ``supervisor`` is a pidfd of a process whose namespaces are to be joined first.
+    The setup pipe gets :data:`READY` once every layer is on, or a JSON object that says what
+    failed.
     """
     try:
-        _own_descriptors(stdout, stderr, setup)
+        os.setsid()
+        if supervisor is not None:
+            join(supervisor, config.drop_uid)
+        _own_descriptors(given)
         kernel.die_with_parent()
-        _confine(plan)
-        os.write(_SETUP_DESCRIPTOR, READY)
+        _confine(plan, config)
+        os.write(_SETUP, READY + str(_peak_kib()).encode())
     except BaseException as error:
-        os.write(_SETUP_DESCRIPTOR, json.dumps(describe(error)).encode()[:4096])
+        os.dup2(given.setup, _SETUP)
+        os.write(_SETUP, json.dumps(describe(error)).encode()[:4096])
         os._exit(71)
-    os.close(_SETUP_DESCRIPTOR)
+    os.close(_SETUP)
     run_script(os.path.join(plan.work, plan.entry), plan.seed, plan.limits["threads"])
 
 
-def describe(error: BaseException) -> dict[str, Any]:
-    """A failure of the harness as a JSON object: its text, and whether the kernel refused."""
-    if isinstance(error, SetupError):
-        return error.report
-    refused = isinstance(error, kernel.PrimitiveError)
-    text = str(error) if refused else f"{type(error).__name__}: {error}"
-    return {"error": text, "refused": refused}
-
-
-def _own_descriptors(stdout: int, stderr: int, setup: int) -> None:
-    """Leaves 0, 1, 2 and the setup pipe open: whatever else is inherited leads to the server."""
-    os.dup2(setup, _SETUP_DESCRIPTOR, inheritable=False)
+def _own_descriptors(given: Given) -> None:
+    """Leaves 0, 1, 2 and what set-up needs open: all else that is inherited leads to the server."""
+    os.dup2(given.setup, _SETUP, inheritable=False)
+    if given.ruleset is not None:
+        os.dup2(given.ruleset, _RULESET, inheritable=False)
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
-    os.closerange(3, _SETUP_DESCRIPTOR)
-    os.closerange(_SETUP_DESCRIPTOR + 1, max(os.sysconf("SC_OPEN_MAX"), 4096))
+    os.dup2(given.stdout, 1)
+    os.dup2(given.stderr, 2)
+    os.closerange(3, _SETUP)
+    os.closerange(_RULESET + 1, max(os.sysconf("SC_OPEN_MAX"), 4096))
 
 
-def _confine(plan: Confinement) -> None:
-    if "namespaces" in plan.layers:
-        proc = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
-        kernel.mount("proc", "/proc", "proc", proc)
-        kernel.set_hostname(b"sandbox")
+def _confine(plan: Confinement, config: ServerConfig) -> None:
+    os.chdir(plan.work)
+    if config.in_namespaces:
         kernel.drop_capabilities()
-    else:
-        os.setsid()
     os.environ.clear()
     os.environ.update(plan.environment)
     _volunteer_for_oom()
-    if "rlimits" in plan.layers:
+    if "rlimits" in config.layers:
         kernel.limit_resources(_resource_limits(plan))
     kernel.no_new_privileges()
-    if "landlock" in plan.layers:
-        landlock.restrict(_rules(plan))
-    if "seccomp" in plan.layers:
-        seccomp.install(plan.seccomp_program)
+    if "landlock" in config.layers:
+        if plan.in_private_root:
+            landlock.allow(_RULESET, "/proc", landlock.READ)  # mounted after the rules were made
+        landlock.restrict(_RULESET)
+        os.close(_RULESET)
+    if "seccomp" in config.layers:
+        seccomp.install(config.seccomp_program)
+
+
+def _peak_kib() -> int:
+    """The highest resident set of this process so far: what the fork has lent it, at its start."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _volunteer_for_oom() -> None:
@@ -121,8 +140,6 @@ def _volunteer_for_oom() -> None:
 
 def _resource_limits(plan: Confinement) -> dict[str, int]:
     limits = plan.limits
-    # A user namespace counts its own processes; without one, all that the user runs are counted.
-    others = 0 if "namespaces" in plan.layers else usage.tasks_of_user(os.getuid())
     return {
         "core": 0,
         "msgqueue": 0,
@@ -130,13 +147,13 @@ def _resource_limits(plan: Confinement) -> dict[str, int]:
         "cpu": int(limits["cpu_s"]) + 1,
         "data": limits["data_mb"] << 20,
         "fsize": limits["file_mb"] << 20,
-        "nproc": limits["processes"] + others,
+        "nproc": limits["processes"] + plan.other_processes,
         "nofile": limits["open_files"],
     }
 
 
 def _rules(plan: Confinement) -> list[tuple[str, int]]:
-    inside = "namespaces" in plan.layers
+    inside = plan.in_private_root
     writable = WRITABLE if inside else (plan.work,)
     rules = [(path, landlock.WRITE) for path in (*writable, "/dev/null")]
     if inside:

@@ -13,7 +13,7 @@ from typing import Final
 
 from .primitives import PrimitiveError, check, libc, no_new_privileges
 
-__all__ = ["LIST", "READ", "WRITE", "abi", "read_all_but", "restrict"]
+__all__ = ["LIST", "READ", "WRITE", "abi", "allow", "create", "read_all_but", "restrict"]
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _REMEDY = "needs Linux 5.13 or newer with landlock in the kernel's lsm= list"
@@ -35,14 +35,17 @@ def abi() -> int:
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, 1)))
 
 
-def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Denies every path outside ``rules``, TCP, and signals and abstract sockets to outsiders.
+def create(rules: Iterable[tuple[str, int]]) -> int:
+    """A ruleset: no path outside ``rules``, no TCP, no signals or abstract sockets to outsiders.
 
     What the running kernel's version does not know is left out.
 
     Args:
         rules: Pairs of a path and :data:`READ`, :data:`LIST` or :data:`WRITE`; a right on a
             directory covers all below it. Missing paths are skipped.
+
+    Returns:
+        A descriptor for :func:`restrict`, in this process or in another.
 
     Raises:
         PrimitiveError: The kernel has no Landlock.
@@ -52,13 +55,31 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
         raise PrimitiveError(errno.ENOSYS, "landlock_create_ruleset", _REMEDY)
     handled = _handled_rights(version)
     ruleset = _create_ruleset(version, handled)
+    for path, rights in rules:
+        allow(ruleset, path, rights & handled)
+    return ruleset
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    """Adds a right on a path to a ruleset that is not in force yet."""
     try:
-        for path, rights in rules:
-            _allow(ruleset, path, rights & handled)
-        no_new_privileges()
-        check(libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self", _REMEDY)
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        return  # what cannot be reached needs no right
+    try:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= _ON_FILES
+        rule = struct.pack("=Qi", rights, descriptor)
+        if rights:
+            check(libc.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule({path})")
     finally:
-        os.close(ruleset)
+        os.close(descriptor)
+
+
+def restrict(ruleset: int) -> None:
+    """Puts a ruleset of :func:`create` on this process and its descendants."""
+    no_new_privileges()
+    check(libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self", _REMEDY)
 
 
 def read_all_but(paths: Iterable[str], hidden: Iterable[str]) -> list[tuple[str, int]]:
@@ -103,18 +124,3 @@ def _create_ruleset(version: int, handled: int) -> int:
         attributes += struct.pack("Q", _SCOPE_SOCKETS_AND_SIGNALS)
     result = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     return int(check(result, "landlock_create_ruleset", _REMEDY))
-
-
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, PermissionError):
-        return  # what cannot be reached needs no right
-    try:
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= _ON_FILES
-        rule = struct.pack("=Qi", rights, descriptor)
-        if rights:
-            check(libc.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule({path})")
-    finally:
-        os.close(descriptor)

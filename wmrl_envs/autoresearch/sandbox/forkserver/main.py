@@ -1,27 +1,31 @@
-"""The fork server: imports the scientific stack once, then forks one supervisor a job.
+"""The fork server: a small process that forks one supervisor a job, and a warm one beside it.
 
 It reads a configuration from the socket that is its standard input, then one byte and one
-descriptor a job. What the job is, it never reads.
+descriptor a job. What the job is, it never reads. It imports nothing but the standard library, so
+that a supervisor, forked from it, costs a tenth of what a fork of the scientific stack costs.
 """
 
-import gc
-import importlib
 import os
 import select
 import signal
 import socket
 import sys
-import time
+from contextlib import suppress
 from typing import Any
 
-from . import landlock, seccomp
+from . import landlock
 from . import primitives as kernel
-from .protocol import receive_descriptor, receive_message, send_message
-from .supervisor import ServerConfig, supervise
+from .config import ServerConfig, configure
+from .confinement import describe
+from .launch import Launcher, launch_here
+from .preload import preload, settle
+from .protocol import ProtocolError, receive_descriptors, receive_message, send_message
+from .supervisor import BODY_LIMIT, supervise
+from .warm import WarmProcess
 
 __all__ = ["main"]
 
-_HARMLESS_THREADS = ("jemalloc",)
+_REFUSAL_TIMEOUT_S = 30.0
 
 
 def main() -> None:
@@ -31,16 +35,24 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request, _ = receive_message(control, 0)
     parent = _watch_parent(request["trainer_pid"])
+    sys.path[:] = request["path"]
     try:
-        config = _configure(request)
-        seconds = _preload(request["preload"])
+        config = configure(request)
+        _enter_own_user_namespace(config)
+        server = _Server(control, parent, config)
+        seconds = server.warm_up(request["preload"])
+    except kernel.PrimitiveError as error:
+        _refuse(control, parent, error)
+        return
     except Exception as error:
         send_message(control, {"error": f"{type(error).__name__}: {error}"})
         return
-    layers = sorted(config.layers)
-    greeting = {"preload_s": seconds, "landlock_abi": landlock.abi(), "layers": layers}
-    send_message(control, greeting)
-    _serve(control, parent, config)
+    send_message(control, _greeting(seconds, config.layers))
+    server.serve()
+
+
+def _greeting(seconds: float, layers: frozenset[str]) -> dict[str, Any]:
+    return {"preload_s": seconds, "landlock_abi": landlock.abi(), "layers": sorted(layers)}
 
 
 def _watch_parent(pid: int) -> int:
@@ -55,90 +67,84 @@ def _watch_parent(pid: int) -> int:
     return descriptor
 
 
-def _configure(request: dict[str, Any]) -> ServerConfig:
-    sys.path[:] = request["path"]
-    layers = _choose_layers(request["layers"])
-    uid = (
-        request["drop_uid"] if os.getuid() == 0 and kernel.is_mapped(request["drop_uid"]) else None
-    )
-    filters = seccomp.build(unix_sockets="namespaces" in layers) if "seccomp" in layers else b""
-    return ServerConfig(
-        layers=layers,
-        system=tuple(request["system"]),
-        hidden=tuple(request["hidden"]),
-        environment=request["environment"],
-        drop_uid=uid,
-        seccomp_program=filters,
-    )
+def _enter_own_user_namespace(config: ServerConfig) -> None:
+    """An ordinary user may fork into a pid namespace only from a user namespace of its own.
 
-
-def _choose_layers(wanted: list[str]) -> frozenset[str]:
-    """Inside namespaces Landlock is a second wall, and not every kernel has it."""
-    layers = frozenset(wanted)
-    if "namespaces" in layers and landlock.abi() == 0:
-        return layers - {"landlock"}
-    return layers
-
-
-def _preload(names: list[str]) -> float:
-    started = time.perf_counter()
-    for name in names:
-        importlib.import_module(name)
-    threads = [name for name in _thread_names() if not name.startswith(_HARMLESS_THREADS)]
-    if len(threads) > 1:
-        raise RuntimeError(
-            f"preload={names!r} started threads {threads[1:]}; a fork would copy their locks"
-        )
-    _clean_up()
-    return time.perf_counter() - started
-
-
-def _clean_up() -> None:
-    """Leaves a heap that jobs need not touch: each page that a fork writes to is copied.
-
-    Our own modules must not be importable by scripts, and what the import caches know of
-    directories is not true in a private root; to remove both here is what costs no job a page.
+    Nothing but the namespaces made below it belongs to that one, so it grants nothing on the host.
     """
-    own = __name__.split(".")[0]
-    for name in [name for name in sys.modules if name.split(".")[0] == own]:
-        del sys.modules[name]
-    sys.path_importer_cache.clear()
-    gc.collect()
-    gc.freeze()
+    if config.forks_into_namespaces and config.drop_uid is None:
+        uid, gid = os.getuid(), os.getgid()
+        kernel.unshare("user")
+        kernel.map_ids((uid, uid), (gid, gid))
 
 
-def _thread_names() -> list[str]:
-    names = []
-    for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/comm") as file:
-            names.append(file.read().strip())
-    return names
+def _refuse(control: socket.socket, parent: int, error: kernel.PrimitiveError) -> None:
+    """Answers every job with what the kernel refused."""
+    send_message(control, _greeting(0.0, frozenset()))
+    for job in _jobs(control, (parent,)):
+        with socket.socket(fileno=job) as connection, suppress(OSError, ProtocolError):
+            connection.settimeout(_REFUSAL_TIMEOUT_S)
+            receive_message(connection, BODY_LIMIT)  # an answer before its question is lost
+            send_message(connection, {"harness": describe(error)})
 
 
-def _serve(control: socket.socket, parent: int, config: ServerConfig) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+def _jobs(control: socket.socket, ends: tuple[int, ...]) -> Any:
+    """The descriptors of jobs, until the control socket or one of ``ends`` says that it is over."""
     poller = select.poll()
-    for descriptor in (control.fileno(), parent):
+    for descriptor in (control.fileno(), *ends):
         poller.register(descriptor, select.POLLIN)
-    pid = os.getpid()
-    while True:
-        if any(descriptor == parent for descriptor, _ in poller.poll()):
+    while not any(descriptor in ends for descriptor, _ in poller.poll()):
+        descriptors = receive_descriptors(control, 1)
+        if descriptors is None:
             return
-        job = receive_descriptor(control)
-        if job is None:
-            return
-        if os.fork() == 0:
-            control.close()
-            os.close(parent)
-            _supervise_and_exit(job, config, pid)
-        os.close(job)
+        yield descriptors[0]
 
 
-def _supervise_and_exit(job: int, config: ServerConfig, server_pid: int) -> None:
-    code = 70
+def _wait_for_supervisors(*_: object) -> None:
+    """Waiting, unlike ignoring, adds their CPU time to this process's."""
     try:
-        with socket.socket(fileno=job) as connection:
-            supervise(connection, config, server_pid)
-        code = 0
-    finally:
-        os._exit(code)
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+class _Server:
+    """Forks a supervisor a job, from itself or, without namespaces, from a warm process."""
+
+    def __init__(self, control: socket.socket, parent: int, config: ServerConfig) -> None:
+        self._control = control
+        self._config = config
+        self._ends: tuple[int, ...] = (parent,)
+        self._launch: Launcher = launch_here
+
+    def warm_up(self, modules: list[str]) -> float:
+        """Imports ``modules`` where jobs are forked; returns the seconds that it took."""
+        if not self._config.forks_into_namespaces:
+            return preload(modules)
+        warm = WarmProcess(modules, self._config, (self._control.fileno(), *self._ends))
+        self._ends = (*self._ends, warm.pidfd)
+        self._launch = warm.launch
+        settle()
+        return warm.preload_s
+
+    def serve(self) -> None:
+        """Serves until the trainer or the warm process is gone."""
+        signal.signal(signal.SIGCHLD, _wait_for_supervisors)
+        myself = os.pidfd_open(os.getpid())
+        for job in _jobs(self._control, self._ends):
+            if os.fork() == 0:
+                self._supervise_and_exit(job, myself)
+            os.close(job)
+
+    def _supervise_and_exit(self, job: int, myself: int) -> None:
+        code = 70
+        try:
+            self._control.close()
+            for descriptor in self._ends:
+                os.close(descriptor)
+            with socket.socket(fileno=job) as connection:
+                supervise(connection, self._config, myself, self._launch)
+            code = 0
+        finally:
+            os._exit(code)

@@ -29,9 +29,7 @@ SIGKILL = 9
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 1, 4, 24
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 36, 38, 47
-_SYS_MOUNT_SETATTR = 442
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _LAST_CAPABILITY = 63
 _USERNS_REMEDY = (
     "unprivileged user namespaces are refused here: set sysctl user.max_user_namespaces "
@@ -82,9 +80,12 @@ def die_with_parent() -> None:
     check(prctl(_PR_SET_PDEATHSIG, SIGKILL), "prctl(PR_SET_PDEATHSIG)")
 
 
-def set_dumpable() -> None:
-    """Makes /proc/self writable again after a change of user (uid_map is not, otherwise)."""
-    check(prctl(_PR_SET_DUMPABLE, 1), "prctl(PR_SET_DUMPABLE)")
+def set_dumpable(dumpable: bool = True) -> None:
+    """Lets processes of the same user look into this one; a change of user forbids it.
+
+    What is forbidden to others is forbidden to the process itself: writing its /proc/self/uid_map.
+    """
+    check(prctl(_PR_SET_DUMPABLE, int(dumpable)), "prctl(PR_SET_DUMPABLE)")
 
 
 def become_subreaper() -> None:
@@ -100,12 +101,23 @@ def unshare(*names: str) -> None:
     check(libc.unshare(flags), f"unshare({','.join(names)})", _USERNS_REMEDY)
 
 
-def map_identity(inside: int, uid: int, gid: int) -> None:
-    """Maps user and group ``inside`` of a new user namespace to ``uid`` and ``gid`` outside."""
+def set_namespace(descriptor: int, *names: str) -> None:
+    """Joins the namespaces of a process (a pidfd), or the one that a /proc/PID/ns file stands for.
+
+    Of a new pid namespace, only children of this process become members.
+    """
+    flags = 0
+    for name in names:
+        flags |= NAMESPACES[name]
+    check(libc.setns(descriptor, flags), f"setns({','.join(names)})", _USERNS_REMEDY)
+
+
+def map_ids(uid: tuple[int, int], gid: tuple[int, int]) -> None:
+    """Maps one user and one group of a new user namespace: pairs of the id inside and outside."""
     files = (
         ("setgroups", "deny"),
-        ("uid_map", f"{inside} {uid} 1"),
-        ("gid_map", f"{inside} {gid} 1"),
+        ("uid_map", f"{uid[0]} {uid[1]} 1"),
+        ("gid_map", f"{gid[0]} {gid[1]} 1"),
     )
     for name, text in files:
         _write_proc_self(name, text)
@@ -136,20 +148,6 @@ def mount(
     encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
     result = libc.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3])
     check(result, f"mount({source},{target},{kind},{flags:#x},{data})")
-
-
-def make_read_only(path: str) -> None:
-    """Makes the mount at ``path`` and all mounts below it read-only, nosuid and nodev."""
-    attributes = struct.pack("QQQQ", MS_RDONLY | MS_NOSUID | MS_NODEV, 0, 0, 0)
-    result = libc.syscall(
-        _SYS_MOUNT_SETATTR,
-        _AT_FDCWD,
-        os.fsencode(path),
-        _AT_RECURSIVE,
-        attributes,
-        len(attributes),
-    )
-    check(result, f"mount_setattr({path})", "needs Linux 5.12 or newer")
 
 
 def detach(path: str) -> None:

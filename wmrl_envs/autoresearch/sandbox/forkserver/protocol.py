@@ -10,7 +10,7 @@ from typing import Any
 __all__ = [
     "HEADER_LIMIT",
     "ProtocolError",
-    "receive_descriptor",
+    "receive_descriptors",
     "receive_exactly",
     "receive_message",
     "send_descriptor",
@@ -82,16 +82,16 @@ def _decode(text: bytes) -> dict[str, Any]:
     return header
 
 
-def send_descriptor(control: socket.socket, descriptor: int) -> None:
-    """Passes an open descriptor to the process at the other end."""
-    rights = array.array("i", [descriptor])
+def send_descriptor(control: socket.socket, *descriptors: int) -> None:
+    """Passes open descriptors to the process at the other end."""
+    rights = array.array("i", descriptors)
     control.sendmsg([b"j"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
 
-def receive_descriptor(control: socket.socket) -> int | None:
-    """The next descriptor, or None once the other end is closed."""
-    space = socket.CMSG_SPACE(array.array("i").itemsize)
-    message, ancillary, _, _ = control.recvmsg(1, space)
+def receive_descriptors(control: socket.socket, most: int) -> list[int] | None:
+    """The next descriptors that were sent together, or None once the other end is closed."""
+    size = array.array("i").itemsize
+    message, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(most * size))
     if not message or not ancillary:
         return None
-    return array.array("i", ancillary[0][2])[0]
+    return array.array("i", ancillary[0][2]).tolist()

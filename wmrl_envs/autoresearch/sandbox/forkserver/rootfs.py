@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from . import primitives as kernel
+from .readonly import make_read_only
 
-__all__ = ["DEVICES", "INSIDE_ID", "WORK", "WRITABLE", "RootPlan", "enter", "places_to_hide"]
+__all__ = [
+    "ACCOUNTS",
+    "DEVICES",
+    "INSIDE_ID",
+    "WORK",
+    "WRITABLE",
+    "RootPlan",
+    "enter",
+    "places_to_hide",
+]
 
 WORK: Final = "/job"
 WRITABLE: Final = (WORK, "/tmp", "/dev/shm")
@@ -17,7 +27,7 @@ INSIDE_ID: Final = 1000
 _STAGING = ("/tmp", "/mnt", "/run", "/opt")
 _PRIVATE = kernel.MS_NOSUID | kernel.MS_NODEV
 _SKELETON = ("proc", "dev", "dev/shm", "etc", "job", "tmp", ".scratch", ".empty")
-_ACCOUNTS = {
+ACCOUNTS: Final = {
     "etc/passwd": f"sandbox:x:{INSIDE_ID}:{INSIDE_ID}::{WORK}:/bin/sh\n",
     "etc/group": f"sandbox:x:{INSIDE_ID}:\n",
 }
@@ -74,7 +84,7 @@ def _open_all(paths: Iterable[str]) -> dict[str, int]:
 def _make_skeleton(root: str) -> None:
     for name in _SKELETON:
         os.mkdir(f"{root}/{name}")
-    for name, text in _ACCOUNTS.items():
+    for name, text in ACCOUNTS.items():
         with open(f"{root}/{name}", "w") as file:
             file.write(text)
     for name in DEVICES:
@@ -112,7 +122,7 @@ def _show(descriptor: int, root: str, place: str) -> None:
             _touch(target)
         source = f"/proc/self/fd/{descriptor}"
         kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
-        kernel.make_read_only(target)
+        make_read_only(target)
     os.close(descriptor)
 
 
@@ -123,7 +133,7 @@ def _hide(root: str, plan: RootPlan) -> None:
         target = root + place
         if os.path.isdir(target):
             kernel.mount(empty, target, None, kernel.MS_BIND)
-            kernel.make_read_only(target)
+            make_read_only(target)
         elif os.path.exists(target):
             kernel.mount("/dev/null", target, None, kernel.MS_BIND)
 

@@ -2,26 +2,27 @@
 
 import atexit
 import os
-import random
 import signal
 import sys
 import threading
 import traceback
 import types
-from typing import Any
+from typing import Any, NoReturn
+
+from .seeding import seed_generators
 
 __all__ = ["run_script"]
 
 _STREAMS = ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr"))
 
 
-def run_script(path: str, seed: int, threads: int) -> None:
+def run_script(path: str, seed: int, threads: int) -> NoReturn:
     """Runs the file at ``path``, numeric libraries on ``threads`` threads; does not return.
 
     The forked interpreter carries one state of every generator, so ``random``, numpy and torch
     (where loaded) are seeded anew: the same code and seed give the same output.
     """
-    _seed_generators(seed)
+    seed_generators(seed)
     if threads > 1:
         _allow_threads(threads)
     _open_streams()
@@ -30,15 +31,6 @@ def run_script(path: str, seed: int, threads: int) -> None:
     _finish_threads_and_handlers()
     _flush()
     os._exit(code)
-
-
-def _seed_generators(seed: int) -> None:
-    random.seed(seed)
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is not None:
-        numpy.random.seed(seed % 2**32)
-    if torch is not None:
-        torch.manual_seed(seed % 2**64)
 
 
 def _allow_threads(threads: int) -> None:

@@ -3,51 +3,45 @@
 import errno
 import os
 import resource
-import shutil
+import select
 import signal
 import socket
 import sys
-import tempfile
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from . import landlock
+from . import landlock, usage
 from . import primitives as kernel
 from .artifact import read_artifact
-from .confinement import Confinement, describe, run_confined
+from .bubblewrap import Cover, Launch, Shown
+from .config import Bubblewrap, ServerConfig
+from .confinement import Confinement
+from .failure import AbandonedError, describe
+from .launch import Child, Launcher
+from .namespaces import make
 from .protocol import receive_message, send_message
 from .rootfs import INSIDE_ID, WORK, RootPlan, enter
-from .watch import AbandonedError, Child, Outcome, watch
+from .watch import Outcome, watch
 
-__all__ = ["ServerConfig", "supervise"]
+__all__ = ["BODY_LIMIT", "supervise"]
 
-_BODY_LIMIT = 4 << 30
-_NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
+BODY_LIMIT: Final = 4 << 30
+"""Bytes of code and files of one job."""
+
+_OUR_PROCESSES = 1
 
 
-@dataclass(frozen=True)
-class ServerConfig:
-    """What every job of a server shares; see :class:`RootPlan` and :class:`Confinement`.
+def supervise(
+    connection: socket.socket, server: ServerConfig, parent: int, launch: Launcher
+) -> None:
+    """Receives a job, runs it and sends its outcome, or what failed in the harness.
 
-    ``drop_uid`` is the user that jobs of a root server run as; None where the server is not root.
+    ``parent`` is a pidfd of the server, with which this process and its job end.
     """
-
-    layers: frozenset[str]
-    system: tuple[str, ...]
-    hidden: tuple[str, ...]
-    environment: dict[str, str]
-    drop_uid: int | None
-    seccomp_program: bytes
-
-
-def supervise(connection: socket.socket, server: ServerConfig, server_pid: int) -> None:
-    """Receives a job, runs it and sends its outcome, or what failed in the harness."""
     try:
-        _follow(server_pid)
-        job, body = receive_message(connection, _BODY_LIMIT)
-        header, artifact = _run(job, body, server, connection)
+        _follow(parent)
+        job, body = receive_message(connection, BODY_LIMIT)
+        header, artifact = _run(job, body, server, connection, launch)
     except AbandonedError:
         return
     except BaseException as error:
@@ -59,39 +53,95 @@ def _follow(parent: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     kernel.die_with_parent()
-    if os.getppid() != parent:  # it died before the line above
+    if select.select([parent], [], [], 0)[0]:  # it died before the line above
         os._exit(72)
+    os.close(parent)
 
 
 def _run(
-    job: dict[str, Any], body: bytes, server: ServerConfig, connection: socket.socket
+    job: dict[str, Any],
+    body: bytes,
+    server: ServerConfig,
+    connection: socket.socket,
+    launch: Launcher,
 ) -> tuple[dict[str, Any], bytes | None]:
+    if server.bubblewrap is not None:
+        return _run_by(server.bubblewrap, job, body, server, connection)
     work = _enter_isolation(job, server)
     kernel.die_with_parent()  # a change of user or user namespace clears it
     try:
-        return _run_in(work, job, body, server, connection)
+        return _run_in(work, job, body, server, connection, launch)
     finally:
         if work != WORK:
-            shutil.rmtree(work, ignore_errors=True)
+            _remove(work)
 
 
 def _run_in(
-    work: str, job: dict[str, Any], body: bytes, server: ServerConfig, connection: socket.socket
+    work: str,
+    job: dict[str, Any],
+    body: bytes,
+    server: ServerConfig,
+    connection: socket.socket,
+    launch: Launcher,
 ) -> tuple[dict[str, Any], bytes | None]:
     os.chdir(work)
     _write_files(job["files"], body)
-    _link_data(job["data"], "namespaces" in server.layers)
+    _link_data(job["data"], server.in_namespaces)
     directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    child = _fork_job(_confinement(job, server, work))
-    outcome = watch(child, job["limits"], connection, "namespaces" in server.layers)
+    child = launch(_confinement(job, server, work), server)
+    return _follow_to_the_end(child, job, directory, connection)
+
+
+def _follow_to_the_end(
+    child: Child, job: dict[str, Any], directory: int, connection: socket.socket
+) -> tuple[dict[str, Any], bytes | None]:
+    outcome = watch(child, job["limits"], connection)
     artifact, reason = read_artifact(directory, job["artifact"], job["limits"]["artifact_mb"] << 20)
     return _header(outcome, artifact, reason), artifact
+
+
+def _run_by(
+    bubblewrap: Bubblewrap,
+    job: dict[str, Any],
+    body: bytes,
+    server: ServerConfig,
+    connection: socket.socket,
+) -> tuple[dict[str, Any], bytes | None]:
+    """Prepares the job from outside, through its root, while its interpreter waits for word."""
+    os.umask(0o022)
+    plan = _confinement(job, server, WORK)
+    launch = Launch(bubblewrap, _shown(bubblewrap, job, server), plan)
+    started = launch.start(connection)
+    os.chdir(started.seen_from_here(WORK))
+    _write_files(job["files"], body)
+    _link_data(job["data"], True, started.seen_from_here(""))
+    directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    started.release(plan, server.layers - {"namespaces"})
+    return _follow_to_the_end(started.child, job, directory, connection)
+
+
+def _shown(bubblewrap: Bubblewrap, job: dict[str, Any], server: ServerConfig) -> Shown:
+    """What bubblewrap mounts, and from where.
+
+    Root gives itself up first; since Python may lie below a home that only root may enter, it shows
+    all to the user that it becomes in a private root, out of which bubblewrap builds another.
+    """
+    bubblewrap.open()
+    data = {**job["data"], bubblewrap.package: bubblewrap.place}
+    hidden = (*server.hidden, *job["hidden"])
+    if server.drop_uid is None:
+        return Shown(server.system, data, Cover.of((*server.system, *data), data, hidden))
+    kernel.unshare("mnt")
+    enter(_root_plan({**job, "data": data}, server, server.drop_uid))
+    kernel.drop_to(server.drop_uid, server.drop_uid)
+    kernel.die_with_parent()  # the change of user has cleared it
+    return Shown(server.system, {place: place for place in data.values()}, ())
 
 
 def _header(outcome: Outcome, artifact: bytes | None, reason: str | None) -> dict[str, Any]:
     own = resource.getrusage(resource.RUSAGE_SELF)
     return {
-        "execution": {**vars(outcome), "artifact_error": reason},
+        "execution": {**outcome._asdict(), "artifact_error": reason},
         "has_artifact": artifact is not None,
         "supervisor_cpu_s": own.ru_utime + own.ru_stime,
     }
@@ -104,15 +154,13 @@ def _enter_isolation(job: dict[str, Any], server: ServerConfig) -> str:
     enter, and gives root up afterwards; an ordinary user becomes root of a user namespace first.
     """
     os.umask(0o022)
-    if "namespaces" not in server.layers:
+    if not server.in_namespaces:
         return _enter_directory(server)
     if server.drop_uid is not None:
         kernel.unshare("mnt")
         enter(_root_plan(job, server, server.drop_uid))
         kernel.drop_to(server.drop_uid, server.drop_uid)
-    uid, gid = os.getuid(), os.getgid()
-    kernel.unshare(*_NAMESPACES)
-    kernel.map_identity(INSIDE_ID, uid, gid)
+    make(INSIDE_ID)
     if server.drop_uid is None:
         enter(_root_plan(job, server, INSIDE_ID))
     return WORK
@@ -120,12 +168,20 @@ def _enter_isolation(job: dict[str, Any], server: ServerConfig) -> str:
 
 def _enter_directory(server: ServerConfig) -> str:
     """Without namespaces: a directory of the host, removed after the job."""
+    import tempfile  # only here, because every supervisor pays for what the server imports
+
     kernel.become_subreaper()
     if server.drop_uid is not None:
         needed = [path for path in sys.path if os.path.isdir(path)]
         kernel.drop_to(server.drop_uid, server.drop_uid)
         _require_readable(needed, server.drop_uid)
     return tempfile.mkdtemp(prefix="wmrl-job-")
+
+
+def _remove(directory: str) -> None:
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _require_readable(paths: Iterable[str], uid: int) -> None:
@@ -142,7 +198,12 @@ def _require_readable(paths: Iterable[str], uid: int) -> None:
 def _root_plan(job: dict[str, Any], server: ServerConfig, owner: int) -> RootPlan:
     limits = job["limits"]
     return RootPlan(
-        server.system, server.hidden, job["data"], limits["disk_mb"], limits["inodes"], owner
+        server.system,
+        (*server.hidden, *job["hidden"]),
+        job["data"],
+        limits["disk_mb"],
+        limits["inodes"],
+        owner,
     )
 
 
@@ -155,12 +216,15 @@ def _write_files(files: list[list[Any]], body: bytes) -> None:
         start += size
 
 
-def _link_data(data: dict[str, str], mounted: bool) -> None:
-    """Scripts read ``train.csv`` and, where it is mounted, ``/data/train.csv`` alike."""
+def _link_data(data: dict[str, str], mounted: bool, root: str = "") -> None:
+    """Scripts read ``train.csv`` and, where it is mounted, ``/data/train.csv`` alike.
+
+    ``root`` is the job's root as this process sees it.
+    """
     for path, place in data.items():
         if place == "/data":
             source = place if mounted else path
-            for name in os.listdir(source):
+            for name in os.listdir(root + source):
                 if not os.path.lexists(name):
                     os.symlink(f"{source}/{name}", name)
 
@@ -179,36 +243,27 @@ def _confinement(job: dict[str, Any], server: ServerConfig, work: str) -> Confin
         "JOBLIB_TEMP_FOLDER": scratch,
     }
     return Confinement(
-        layers=server.layers,
         work=work,
         entry=job["files"][0][0],
         seed=job["seed"],
         limits=job["limits"],
         environment=environment,
         readable=_readable(job, server),
-        seccomp_program=server.seccomp_program,
+        other_processes=_other_processes(server),
     )
+
+
+def _other_processes(server: ServerConfig) -> int:
+    """A user namespace counts its own processes; without one, all of the user count."""
+    return _OUR_PROCESSES if server.in_namespaces else usage.tasks_of_user(os.getuid())
 
 
 def _readable(job: dict[str, Any], server: ServerConfig) -> tuple[tuple[str, int], ...]:
     """In a private root the hidden paths are covered; on the host they must not be granted."""
     if "landlock" not in server.layers:
         return ()
-    if "namespaces" in server.layers:
+    if server.in_namespaces:
         shown = (*server.system, *job["data"].values())
         return tuple((path, landlock.READ) for path in shown)
     shown = (*server.system, *job["data"])
-    return tuple(landlock.read_all_but(shown, server.hidden))
-
-
-def _fork_job(plan: Confinement) -> Child:
-    pipes = [os.pipe() for _ in range(3)]
-    started = time.monotonic()
-    baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    pid = os.fork()
-    if pid == 0:
-        run_confined(plan, *(writing for _, writing in pipes))
-    for _, writing in pipes:
-        os.close(writing)
-    stdout, stderr, setup = (reading for reading, _ in pipes)
-    return Child(pid, os.pidfd_open(pid), stdout, stderr, setup, started, baseline)
+    return tuple(landlock.read_all_but(shown, (*server.hidden, *job["hidden"])))

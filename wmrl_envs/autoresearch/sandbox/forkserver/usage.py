@@ -1,56 +1,89 @@
 """Memory and CPU of a whole process tree, from /proc."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
-__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "tasks_of_user"]
+__all__ = ["Usage", "descendants", "of_descendants", "of_namespace", "of_tree", "tasks_of_user"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Memory in bytes and CPU seconds of all processes of a job."""
+class Usage(NamedTuple):
+    """Memory in bytes and CPU seconds of all processes of a job.
+
+    Attributes:
+        memory: What is charged to the job, or, far below the limit, a cheap upper bound of it.
+        cpu_s: User and system time.
+        processes: The number of processes.
+        exact: False if ``memory`` is the bound.
+        files: The number of files, where nothing but this count bounds it.
+    """
 
     memory: int
     cpu_s: float
+    processes: int
+    exact: bool
+    files: int = 0
+
+    def added(self, lent: int) -> int:
+        """Bytes that the job has added to the ``lent`` ones that each process was forked with."""
+        return self.memory if self.exact else max(0, self.memory - self.processes * lent)
 
 
-def of_namespace() -> Usage:
-    """Usage of every process in the pid namespace whose proc is mounted at /proc."""
-    found = _total(int(name) for name in os.listdir("/proc") if name.isdigit())
+def of_namespace(limit: int) -> Usage:
+    """Usage of every process in the pid namespace whose proc is mounted at /proc.
+
+    The memory is exact only where it may exceed ``limit`` bytes.
+    """
+    return _usage([int(name) for name in os.listdir("/proc") if name.isdigit()], limit, True)
+
+
+def of_descendants(root: int, limit: int) -> Usage:
+    """Usage of every process below process ``root``; see :func:`of_namespace`."""
+    return _usage(descendants(root), limit, False)
+
+
+def of_tree(first: int, limit: int) -> Usage:
+    """Usage of process ``first``, of all below it, and of the scratch files around this process."""
+    files = os.statvfs(".")
+    found = _usage([first, *descendants(first)], limit, True)
+    return found._replace(files=files.f_files - files.f_ffree)
+
+
+def _usage(pids: list[int], limit: int, with_scratch: bool) -> Usage:
+    """Proportional sizes take the kernel milliseconds to sum up, resident ones nothing.
+
+    The resident ones bound them from above, for they count a shared page once a process.
+    """
+    scratch = _scratch_bytes() if with_scratch else 0
+    cpu_s = sum(_of_each(pids, _cpu_s))
+    bound = sum(_of_each(pids, _resident)) + scratch
+    if bound <= limit:
+        return Usage(bound, cpu_s, len(pids), exact=False)
+    found = _of_each(pids, _memory)
+    anonymous, shared = (sum(column) for column in zip((0, 0), *found, strict=True))
     # A mapped file of the scratch file system is in both; max() errs by the disk quota at most.
-    return Usage(found.anonymous + max(found.shared, _scratch_bytes()), found.cpu_s)
+    return Usage(anonymous + max(shared, scratch), cpu_s, len(pids), exact=True)
 
 
-def of_descendants(root: int) -> Usage:
-    """Usage of every process below process ``root``."""
-    found = _total(descendants(root))
-    return Usage(found.anonymous + found.shared, found.cpu_s)
-
-
-@dataclass(frozen=True)
-class _Sum:
-    anonymous: int
-    shared: int
-    cpu_s: float
-
-
-def _total(pids: Iterable[int]) -> _Sum:
-    anonymous = shared = 0
-    cpu_s = 0.0
+def _of_each(pids: Iterable[int], measure: Callable[[int], _T]) -> list[_T]:
+    """The measurements of those processes that have not ended meanwhile."""
+    found = []
     for pid in pids:
         try:
-            one_anonymous, one_shared = _memory(pid)
-            cpu_s += _cpu_s(pid)
+            found.append(measure(pid))
         except (OSError, ValueError, IndexError):
-            continue  # it ended meanwhile
-        anonymous += one_anonymous
-        shared += one_shared
-    return _Sum(anonymous, shared, cpu_s)
+            continue
+    return found
+
+
+def _resident(pid: int) -> int:
+    with open(f"/proc/{pid}/statm", "rb") as file:
+        return int(file.read().split()[1]) * _PAGE
 
 
 def _memory(pid: int) -> tuple[int, int]:

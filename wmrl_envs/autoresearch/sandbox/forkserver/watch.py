@@ -2,48 +2,27 @@
 
 import json
 import os
-import re
-import resource
 import select
 import signal
 import socket
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import usage
-from .confinement import READY, SetupError
+from .confinement import READY
+from .failure import AbandonedError, SetupError
+from .launch import Child, End
 from .output import HeadAndTail
+from .usage import Usage
 
-__all__ = ["AbandonedError", "Child", "Outcome", "watch"]
+__all__ = ["Outcome", "watch"]
 
 _CHUNK = 1 << 16
 _SETUP_TIMEOUT_S = 30.0
-_RELAXED_S, _ALERT_S = 0.25, 0.05
+_FIRST_S, _RELAXED_S, _ALERT_S = 0.05, 0.25, 0.05
 _MIB = 1 << 20
-_MEMORY_ERROR = re.compile(r"\S*MemoryError(:.*)?")
 
 
-class AbandonedError(Exception):
-    """The client went away, so nobody wants the outcome."""
-
-
-@dataclass
-class Child:
-    """The job's process: its pid, its pidfd, and the reading ends of its three pipes."""
-
-    pid: int
-    pidfd: int
-    stdout: int
-    stderr: int
-    setup: int
-    started: float
-    baseline_kib: int
-
-
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a job ended; the fields are those of ``Execution``."""
 
     status: str
@@ -55,19 +34,23 @@ class Outcome:
     peak_mb: float
 
 
-@dataclass
 class _State:
-    child: Child
-    limits: dict[str, Any]
-    kept: dict[int, HeadAndTail]
-    setup: bytes = b""
-    verdict: str | None = None
-    exited: bool = False
-    deadline: float = 0.0
-    next_sample: float = 0.0
-    peak: int = 0
-    cpu_s: float = 0.0
-    poller: select.poll = field(default_factory=select.poll)
+    """What is known of the job so far."""
+
+    def __init__(self, child: Child, limits: dict[str, Any]) -> None:
+        self.child = child
+        self.limits = limits
+        self.stdout, self.stderr, self.setup = child.pipes
+        self.kept = {pipe: HeadAndTail(limits["tail_bytes"]) for pipe in child.pipes[:2]}
+        self.report = b""
+        self.verdict: str | None = None
+        self.exited = False
+        self.started = time.monotonic()
+        self.deadline = self.started + _SETUP_TIMEOUT_S
+        self.next_sample = 0.0
+        self.peak = 0
+        self.cpu_s = 0.0
+        self.poller = select.poll()
 
     @property
     def running(self) -> bool:
@@ -75,154 +58,117 @@ class _State:
 
     @property
     def ready(self) -> bool:
-        return self.setup.startswith(READY)
+        return self.report.startswith(READY)
 
 
-def watch(
-    child: Child, limits: dict[str, Any], connection: socket.socket, in_namespace: bool
-) -> Outcome:
+def watch(child: Child, limits: dict[str, Any], connection: socket.socket) -> Outcome:
     """Returns when the job and all its descendants are gone.
 
     Raises:
         SetupError: The job's process could not confine itself.
         AbandonedError: The other end of ``connection`` was closed; the job is gone by then.
     """
-    kept = {pipe: HeadAndTail(limits["tail_bytes"]) for pipe in (child.stdout, child.stderr)}
-    state = _State(child, limits, kept, deadline=child.started + _SETUP_TIMEOUT_S)
-    for descriptor in (child.stdout, child.stderr, child.setup, child.pidfd):
+    state = _State(child, limits)
+    for descriptor in (*child.pipes, child.ended):
         state.poller.register(descriptor, select.POLLIN)
     state.poller.register(connection, select.POLLIN | select.POLLRDHUP)
-    measure = _measure(in_namespace)
     while state.running:
-        _step(state, connection.fileno(), measure)
+        _step(state, connection.fileno())
     ended = time.monotonic()
-    status, used = _reap(state, in_namespace)
-    return _conclude(state, status, used, ended)
+    end = child.reap()
+    _drain(state)
+    return _conclude(state, end, ended)
 
 
-def _measure(in_namespace: bool) -> Callable[[], usage.Usage]:
-    if in_namespace:
-        return usage.of_namespace
-    return lambda: usage.of_descendants(os.getpid())
-
-
-def _step(state: _State, connection: int, measure: Callable[[], usage.Usage]) -> None:
+def _step(state: _State, connection: int) -> None:
     now = time.monotonic()
     if now >= state.deadline:
         state.verdict = "timeout"
     elif state.ready and now >= state.next_sample:
-        _sample(state, measure(), now)
+        _sample(state, state.child.usage(state.limits["memory_mb"] * _MIB), now)
     if not state.running:
         return
     wake = min(state.deadline, state.next_sample if state.ready else state.deadline)
     for descriptor, _ in state.poller.poll(max(1.0, (wake - now) * 1000)):
         if descriptor == connection:
             state.verdict = "abandoned"
-        elif descriptor == state.child.pidfd:
+        elif descriptor == state.child.ended:
             state.exited = True
         else:
             _read(state, descriptor)
 
 
-def _sample(state: _State, found: usage.Usage, now: float) -> None:
-    """Until the job is ready, /proc is still the host's and must not be sampled."""
+def _sample(state: _State, found: Usage, now: float) -> None:
+    """Until the job is ready, what it holds is the harness's and must not be sampled."""
     limit = state.limits["memory_mb"] * _MIB
-    state.peak = max(state.peak, found.memory)
+    state.peak = max(state.peak, found.added(_lent(state.report)))
     state.cpu_s = max(state.cpu_s, found.cpu_s)
     state.next_sample = now + (_RELAXED_S if found.memory < limit / 4 else _ALERT_S)
-    if found.memory > limit:
+    if found.memory > limit or found.files > state.limits["inodes"]:
         state.verdict = "memory"
     elif found.cpu_s > state.limits["cpu_s"]:
         state.verdict = "cpu"
 
 
-def _read(state: _State, descriptor: int) -> bool:
+def _read(state: _State, pipe: int) -> bool:
     """Takes one piece from a pipe; False at its end or when nothing is there."""
     try:
-        data = os.read(descriptor, _CHUNK)
+        data = os.read(pipe, _CHUNK)
     except BlockingIOError:
         return False
     if not data:
-        state.poller.unregister(descriptor)
+        state.poller.unregister(pipe)
         return False
-    if descriptor == state.child.setup:
+    if pipe == state.setup:
         _note_setup(state, data)
         return True
-    state.kept[descriptor].write(data)
+    state.kept[pipe].write(data)
     if sum(kept.total for kept in state.kept.values()) > state.limits["output_mb"] * _MIB:
         state.verdict = state.verdict or "output"
     return True
 
 
 def _note_setup(state: _State, data: bytes) -> None:
-    state.setup += data
+    state.report += data
     if state.ready:
-        state.child.started = now = time.monotonic()
+        state.started = now = time.monotonic()
         state.deadline = now + state.limits["wall_s"]
-        state.next_sample = now + min(_ALERT_S, state.limits["wall_s"])
+        state.next_sample = now + min(_FIRST_S, state.limits["wall_s"])
 
 
-def _reap(state: _State, in_namespace: bool) -> tuple[int, resource.struct_rusage]:
-    """Ends the job's tree: in a pid namespace, the first process takes all others with it."""
-    if not state.exited:
-        signal.pidfd_send_signal(state.child.pidfd, signal.SIGKILL)
-    if not in_namespace:
-        _kill_descendants()
-    _, status, used = os.wait4(state.child.pid, 0)
-    if not in_namespace:
-        _kill_descendants()
-        _reap_orphans()
-    for pipe in (state.child.setup, state.child.stdout, state.child.stderr):
+def _drain(state: _State) -> None:
+    """Reads what the job has left in its pipes."""
+    for pipe in (state.setup, state.stdout, state.stderr):
         os.set_blocking(pipe, False)
-        while state.verdict != "output" and _drain(state, pipe):
-            pass
-    return status, used
+        try:
+            while state.verdict != "output" and _read(state, pipe):
+                pass
+        except KeyError:  # its end was seen before
+            continue
 
 
-def _drain(state: _State, pipe: int) -> bool:
-    try:
-        return _read(state, pipe)
-    except KeyError:  # its end was seen before
-        return False
-
-
-def _kill_descendants() -> None:
-    """Without a pid namespace: stops all, so that none can fork on, then kills all."""
-    while pids := usage.descendants(os.getpid()):
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in pids:
-                try:
-                    os.kill(pid, number)
-                except ProcessLookupError:
-                    continue
-
-
-def _reap_orphans() -> None:
-    try:
-        while True:
-            os.wait()
-    except ChildProcessError:
-        return
-
-
-def _conclude(state: _State, status: int, used: resource.struct_rusage, ended: float) -> Outcome:
+def _conclude(state: _State, end: End, ended: float) -> Outcome:
     if state.verdict == "abandoned":
         raise AbandonedError
     if not state.ready:
-        raise SetupError(_setup_failure(state.setup))
-    stdout, stderr = (state.kept[pipe].text() for pipe in (state.child.stdout, state.child.stderr))
-    exit_code = os.waitstatus_to_exitcode(status)
-    cpu_s = max(state.cpu_s, used.ru_utime + used.ru_stime)
-    grown = (used.ru_maxrss - state.child.baseline_kib) * 1024
+        raise SetupError(_setup_failure(state.report))
+    stdout, stderr = state.kept[state.stdout].text(), state.kept[state.stderr].text()
+    cpu_s = max(state.cpu_s, end.cpu_s)
+    grown = max(0, end.peak_kib * 1024 - _lent(state.report))
     return Outcome(
-        status=state.verdict or _classify(exit_code, cpu_s, state.limits["cpu_s"], stderr),
-        exit_code=exit_code,
+        status=state.verdict or _classify(end.exit_code, cpu_s, state.limits["cpu_s"], stderr),
+        exit_code=end.exit_code,
         stdout=stdout,
         stderr=stderr,
-        wall_s=ended - state.child.started,
+        wall_s=ended - state.started,
         cpu_s=cpu_s,
         peak_mb=max(state.peak, grown) / _MIB,
     )
+
+
+def _lent(report: bytes) -> int:
+    """Bytes of memory that the job's first process was forked with."""
+    return int(report.removeprefix(READY)) * 1024
 
 
 def _classify(exit_code: int, cpu_s: float, cpu_limit_s: float, stderr: str) -> str:
@@ -233,7 +179,13 @@ def _classify(exit_code: int, cpu_s: float, cpu_limit_s: float, stderr: str) -> 
     if exit_code < 0:
         return "killed"
     last_line = stderr.rstrip().rsplit("\n", 1)[-1]
-    return "memory" if _MEMORY_ERROR.fullmatch(last_line) else "error"
+    return "memory" if _is_memory_error(last_line) else "error"
+
+
+def _is_memory_error(line: str) -> bool:
+    """True for the last line of an uncaught MemoryError, or of a subclass such as numpy's."""
+    name = line.partition(":")[0]
+    return name.endswith("MemoryError") and not any(map(str.isspace, name))
 
 
 def _setup_failure(report: bytes) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""How good world models are, and what they cost."""
