@@ -91,3 +91,13 @@ def test_demonstrations_are_collected_replayed_and_readable(
     assert [fact["failure"] for fact in facts] == ["", "stop"]
     info = json.loads((tmp_path / "lerobot" / "meta" / "info.json").read_text(encoding="utf-8"))
     assert (info["total_episodes"], info["total_frames"]) == (2, dataset.total_steps)
+
+
+@pytest.mark.sim
+def test_the_gallery_holds_one_strip_a_task(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    options = ("--task", "5", "--frames", "3", "--size", "32")
+    assert wmrl("demos", "gallery", str(tmp_path), *options) == 0
+    (path,) = tmp_path.iterdir()
+    with image.open(path) as strip:
+        assert (path.name, strip.size) == ("task5.jpg", (96, 32))
