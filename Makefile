@@ -26,7 +26,7 @@ format: setup
 	@.venv/bin/ruff format .
 
 setup:
-	@tools/setup.sh dev
+	@tools/setup.sh dev all
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,9 +2,9 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,10 +13,11 @@ from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
-from wmrl_envs.agents.advantages import Scale, group_advantages
+from wmrl_envs.agents.advantages import Scale
+from wmrl_envs.agents.corrected import Anchors, Correction, corrected_advantages
 from wmrl_envs.agents.trl_rewards import ANCHOR, GROUP, TrainingOnly, on_anchors
 
-__all__ = ["Anchors", "Correction", "WMRLGRPOTrainer"]
+__all__ = ["WMRLGRPOTrainer"]
 
 _STATE = "wmrl.npz"
 _NEXT_GROUP = "trainer/next_group"
@@ -28,35 +29,6 @@ _OVERRIDDEN = {
     "_save_checkpoint": ["self", "model", "trial"],
     "_load_optimizer_and_scheduler": ["self", "checkpoint"],
 }
-
-
-class Anchors(Protocol):
-    """Tells which groups are measured: a pure function, so that all processes agree."""
-
-    def __call__(self, groups: np.ndarray) -> np.ndarray:
-        """(N,) int64 group ids to (N,) bool."""
-        ...
-
-
-class Correction(Protocol):
-    """What :class:`wmrl_envs.wrappers.estimators.correction.Correction` offers."""
-
-    def update(self, groups: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Learns from (predicted, measured) of anchor groups."""
-
-    def correct(self, predicted: np.ndarray, measured: np.ndarray, anchor: np.ndarray) -> Any:
-        """(N,) predictions and measurements to an object with (N,) ``reward`` and ``weight``."""
-
-    def diagnostics(self) -> dict[str, float]:
-        """What is worth logging."""
-        ...
-
-    def state_dict(self) -> dict[str, Any]:
-        """Plain arrays and numbers."""
-        ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores :meth:`state_dict`."""
 
 
 class WMRLGRPOTrainer(GRPOTrainer):
@@ -171,23 +143,19 @@ class WMRLGRPOTrainer(GRPOTrainer):
         return torch.stack(columns, dim=1)
 
     def _correct(self, predicted: np.ndarray, measured: np.ndarray) -> np.ndarray:
-        """Learns from the anchors, settles the advantages and returns the rewards; all (N,)."""
-        groups = self._groups(len(predicted))
-        rows = [groups == group for group in np.unique(groups[self._anchor])]
-        self.correction.update([(predicted[at], measured[at]) for at in rows])
-        corrected = self.correction.correct(predicted, measured, self._anchor)
-        graded = np.isfinite(corrected.reward)
-        self._advantages = group_advantages(
-            corrected.reward,
-            groups,
-            graded=graded,
-            weights=corrected.weight,
+        """Settles the advantages and returns the rewards; all (N,)."""
+        found = corrected_advantages(
+            self.correction,
+            predicted,
+            measured,
+            self._anchor,
+            self._groups(len(predicted)),
             scale=self._scale,
             std_floor=self._std_floor,
-        ).values
-        self._log_correction(predicted, measured, graded)
-        reward: np.ndarray = corrected.reward
-        return reward
+        )
+        self._advantages = found.advantages
+        self._log_correction(predicted, measured, found.graded)
+        return found.rewards
 
     def _log_correction(
         self, predicted: np.ndarray, measured: np.ndarray, graded: np.ndarray

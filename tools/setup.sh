@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Sets up .venv in the root of the repository: pinned packages, this package editable.
 #
-#   tools/setup.sh [EXTRA...]     for example: tools/setup.sh dev
+#   tools/setup.sh [EXTRA...]     for example: tools/setup.sh dev libero
+#
+# With the extra libero (or all) it also looks for the libraries that draw without a screen, and with
+# dev for bubblewrap; as root on Debian it installs what is missing, otherwise it says what to do.
 #
 #   PYTHON       the interpreter, 3.11 or newer (the pins of constraints.txt ask for that)
 #   TORCH_INDEX  a pip index that holds the wanted build of torch, such as the small CPU build
@@ -27,22 +30,37 @@ find_python() {
     done
 }
 
-# Debian parts python3 from its venv module.
+# Installs Debian packages, as root; fails where that cannot be.
 install_system_packages() {
-    local packages=(python3 python3-venv)
     if [[ $(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then
-        die "Python 3.11 or newer with venv is needed; on Debian: sudo apt-get install ${packages[*]}"
+        return 1
     fi
-    say "Installing ${packages[*]}"
+    say "Installing $*"
     apt-get update -qq </dev/null
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${packages[@]}" </dev/null >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" </dev/null >&2
+}
+
+# What the extras need that pip does not bring. The package works without, and says what it misses.
+ensure_system_libraries() {
+    local extras=" $* " missing=()
+    if [[ $extras == *" libero "* || $extras == *" all "* ]]; then
+        ldconfig -p | grep -q libOSMesa || missing+=(libosmesa6)
+        ldconfig -p | grep -q libEGL_mesa || missing+=(libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri)
+    fi
+    if [[ $extras == *" dev "* ]]; then
+        command -v bwrap >/dev/null || missing+=(bubblewrap)
+    fi
+    [[ ${#missing[@]} -eq 0 ]] || install_system_packages "${missing[@]}" ||
+        say "Missing, but not needed at once; on Debian: sudo apt-get install ${missing[*]}"
 }
 
 create_venv() {
     local base
     base=$(find_python)
     if [[ -z $base ]] || ! "$base" -c 'import ensurepip, venv' 2>/dev/null; then
-        install_system_packages
+        # Debian parts python3 from its venv module.
+        install_system_packages python3 python3-venv || die \
+            "Python 3.11 or newer with venv is needed; on Debian: sudo apt-get install python3-venv"
         base=$(find_python)
         [[ -n $base ]] || die "no Python 3.11 or newer found; set PYTHON"
     fi
@@ -92,6 +110,7 @@ main() {
     if is_installed "$stamp" || { [[ -z $extras ]] && is_installed "$venv"/.installed-*; }; then
         return
     fi
+    ensure_system_libraries "$@"
     ensure_venv
     install_packages "$extras"
     fingerprint >"$stamp"

@@ -77,6 +77,60 @@ class SandboxBench:
 
 
 @dataclass(frozen=True)
+class TheoremsBench:
+    """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
+
+    quick: bool = False
+    """Fewer runs and noises: half a minute instead of some minutes."""
+    out: Path | None = None
+    """Write `results.json`, `table.md` and `theorems.png` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.evidence import theorems_report as report
+
+        found = report.check_theorems(self.quick)
+        comparison = report.theorems_comparison(found, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+            report.plot_theorems(found, self.out / "theorems.png")
+        return 0
+
+
+@dataclass(frozen=True)
+class AblationBench:
+    """Run every arm on a simulated bandit, whose world model errs in known ways."""
+
+    quick: bool = False
+    """Five seeds of one scenario: a quarter of a minute instead of some minutes."""
+    seeds: int = 24
+    """Independent runs of each arm."""
+    first_seed: int = 3000
+    """Runs take this seed and the next ones."""
+    out: Path | None = None
+    """Write `results.json`, `table.md` and `curves.png` into this folder."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.evidence import ablation_report as report
+        from wmrl_envs.benchmarks.evidence.bandit import SCENARIOS
+
+        seeds = range(self.first_seed, self.first_seed + (5 if self.quick else self.seeds))
+        scenarios = ["base"] if self.quick else list(SCENARIOS)
+        with console.status("") as status:
+            found = report.run_ablation(
+                scenarios, seeds, lambda scenario, arm: status.update(f"{scenario}: {arm}")
+            )
+        comparison = report.ablation_comparison(found, seeds, sys.argv[1:])
+        comparison.show(console)
+        if self.out is not None:
+            comparison.write(self.out)
+            report.plot_ablation(found, self.out / "curves.png")
+        return 0
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
@@ -84,6 +138,8 @@ class Bench:
         Annotated[CorrectionBench, subcommand("correction")]
         | Annotated[WrappersBench, subcommand("wrappers")]
         | Annotated[SandboxBench, subcommand("sandbox")]
+        | Annotated[TheoremsBench, subcommand("theorems")]
+        | Annotated[AblationBench, subcommand("ablation")]
     )
 
     def run(self, console: Console) -> int:

@@ -57,3 +57,14 @@ def test_peak_memory_is_what_the_job_adds(sandbox: Sandbox) -> None:
     small, large = sandbox.run("pass").peak_mb, sandbox.run(held).peak_mb
     assert 100 <= large - small < 130
     assert small < 30
+
+
+def test_handlers_and_finalizers_of_the_job_itself_still_run_at_its_end(sandbox: Sandbox) -> None:
+    code = """
+import atexit, weakref
+class Kept: pass
+kept = Kept()
+weakref.finalize(kept, print, 'finalized')
+atexit.register(print, 'at exit')
+"""
+    assert sorted(sandbox.run(code).stdout.splitlines()) == ["at exit", "finalized"]

@@ -111,7 +111,7 @@ class _WrappedChild:
         pipes: Standard output, standard error, set-up.
     """
 
-    def __init__(self, pid: int, first: int, pipes: tuple[int, ...]) -> None:
+    def __init__(self, pid: int, first: int, pipes: tuple[int, int, int]) -> None:
         self._pid = pid
         self._first = first
         self.ended = os.pidfd_open(first)

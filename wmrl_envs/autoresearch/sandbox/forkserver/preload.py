@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import time
+import weakref
 
 from .rehearsal import rehearse
 
@@ -23,6 +24,7 @@ def preload(names: list[str]) -> float:
     for name in names:
         importlib.import_module(name)
     rehearse()
+    _keep_finalizers()
     threads = [name for name in _thread_names() if not name.startswith(_HARMLESS_THREADS)]
     if len(threads) > 1:
         raise RuntimeError(
@@ -44,6 +46,12 @@ def settle() -> None:
     sys.path_importer_cache.clear()
     gc.collect()
     gc.freeze()
+
+
+def _keep_finalizers() -> None:
+    """What the libraries would finalize at exit is the server's: no job does it at its own."""
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
 
 
 def _thread_names() -> list[str]:

@@ -5,6 +5,7 @@ are first used: two fifths of what a small script costs. Nothing here knows of a
 scripts of this kind have in common.
 """
 
+import atexit
 import sys
 import warnings
 from collections.abc import Callable
@@ -104,3 +105,5 @@ def _use_torch() -> None:
     optimizer.zero_grad()
     with torch.no_grad():
         network(data.tensors[0]).argmax(1).numpy()
+    if "torch._dynamo.utils" in sys.modules:  # nobody reads at exit what it has not compiled
+        atexit.unregister(sys.modules["torch._dynamo.utils"].dump_compile_times)

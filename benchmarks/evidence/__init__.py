@@ -1,0 +1,1 @@
+"""Evidence for what the method claims, one ``wmrl bench`` command each."""
