@@ -91,12 +91,13 @@ def _mean(score: Callable[[str, str], float], truth: np.ndarray, texts: np.ndarr
 
 
 def _average_precision(true: str, said: str, k: int) -> float:
-    """A label that is said twice counts once."""
+    """A label that is said again takes a place and earns nothing, as at Kaggle."""
     wanted, hits, total = set(true.split()), 0, 0.0
-    for rank, label in enumerate(dict.fromkeys(said.split()[:k]), start=1):
-        if label in wanted:
+    labels = said.split()[:k]
+    for place, label in enumerate(labels):
+        if label in wanted and label not in labels[:place]:
             hits += 1
-            total += hits / rank
+            total += hits / (place + 1)
     return total / max(min(len(wanted), k), 1)
 
 
