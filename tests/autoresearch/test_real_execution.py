@@ -142,15 +142,13 @@ def test_a_killed_fork_server_costs_no_reward():
             os.kill(sandbox.report().server_pid, signal.SIGKILL)
 
 
-def test_a_closed_sandbox_grades_nothing():
+def test_a_sandbox_that_was_closed_under_an_environment_is_an_error_and_no_reward():
     sandbox = Sandbox(preload=())
     sandbox.close()
     envs = gym.make_vec(ID, num_envs=3, tasks="concrete", sandbox=sandbox)
     envs.reset(seed=0)
-    _, rewards, terminations, _, infos = envs.step((IDLE, SAMPLE, "no code"))
-    assert rewards.tolist() == [0.0, 0.0, 0.0]
-    assert terminations.all()
-    assert infos["graded"].tolist() == [False, False, True]
+    with pytest.raises(ValueError, match="must stay open"):
+        envs.step((IDLE, SAMPLE, "no code"))
 
 
 def children() -> set[str]:

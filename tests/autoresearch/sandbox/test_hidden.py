@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import wmrl_envs
-from wmrl_envs.autoresearch.sandbox import Sandbox
+from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
 from wmrl_envs.autoresearch.sandbox.forkserver.landlock import LIST, READ, read_all_but
 from wmrl_envs.autoresearch.sandbox.forkserver.rootfs import places_to_hide
 from wmrl_envs.autoresearch.sandbox.paths import import_path, resolve_hidden, system_paths
@@ -66,7 +66,7 @@ def test_this_package_cannot_be_found_by_a_job(either_sandbox: Sandbox) -> None:
     folder = Path(wmrl_envs.__file__).parent
     files = [str(path) for path in folder.rglob("*") if path.is_file()]
     code = _LOOK + f"for path in {files!r}: look(path)\nimport wmrl_envs"
-    execution = either_sandbox.run(code)
+    execution = either_sandbox.run(code, limits=Limits(tail_bytes=100 * len(files)))
     assert "READ" not in execution.stdout
     assert execution.stdout.count("REFUSED") == len(files)
     assert "ModuleNotFoundError" in execution.stderr or "ImportError" in execution.stderr
