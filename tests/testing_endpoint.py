@@ -88,11 +88,13 @@ def _handler(stub: StubServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             request = stub.take(self.path, body, self.headers)
             try:
-                self.answer(stub.behave(request))
+                found = stub.behave(request)
+            finally:
+                stub.leave()  # before the answer: the client's next request may come at once
+            try:
+                self.answer(found)
             except OSError:  # the client has gone
                 self.close_connection = True
-            finally:
-                stub.leave()
 
         def answer(self, found: Reply) -> None:
             status, body, headers = found

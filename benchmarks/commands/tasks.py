@@ -153,12 +153,16 @@ class Tasks:
 
 def _open(name: str) -> "Task":
     """A bundled task by its name, or a task of any format by its folder."""
+    with usage_errors():
+        return _found(name)
+
+
+def _found(name: str) -> "Task":
     from wmrl_envs.autoresearch import catalog, load_task
 
-    with usage_errors():
-        if name not in catalog.names() and Path(name).is_dir():
-            return load_task(name)
-        return catalog.load(name)
+    if name not in catalog.names() and Path(name).is_dir():
+        return load_task(name)
+    return catalog.load(name)
 
 
 def _faults(name: str) -> tuple[str, ...]:
@@ -167,7 +171,7 @@ def _faults(name: str) -> tuple[str, ...]:
     from wmrl_envs.errors import TaskFormatError
 
     try:
-        task = _open(name)
+        task = _found(name) if Path(name).is_dir() else _open(name)
         task.check()
         return find_leaks(task)
     except TaskFormatError as error:

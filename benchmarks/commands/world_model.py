@@ -18,6 +18,7 @@ from wmrl_envs.benchmarks.commands.base import (
     stopped_by_signals,
     usage_errors,
 )
+from wmrl_envs.benchmarks.commands.train_world_model import TrainWorldModel
 
 if TYPE_CHECKING:
     from wmrl_envs.benchmarks.world_models.evaluation import Evaluation
@@ -207,9 +208,13 @@ def _log_file(source: Path) -> Path:
 
 @dataclass(frozen=True)
 class WorldModelGroup:
-    """Fit and evaluate what stands in for real execution."""
+    """Fit, train and evaluate what stands in for real execution."""
 
-    command: Annotated[Evaluate, subcommand("evaluate")] | Annotated[Fit, subcommand("fit")]
+    command: (
+        Annotated[Evaluate, subcommand("evaluate")]
+        | Annotated[Fit, subcommand("fit")]
+        | Annotated[TrainWorldModel, subcommand("train")]
+    )
 
     def run(self, console: Console) -> int:
         """Runs the chosen command."""

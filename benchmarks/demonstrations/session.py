@@ -7,8 +7,8 @@ from typing import Any
 
 import gymnasium as gym
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from wmrl_envs.benchmarks.progress_bar import progress_bar
 from wmrl_envs.libero.demonstrations import (
     Demonstration,
     Pictures,
@@ -44,7 +44,7 @@ def collected(
 ) -> list[Demonstration]:
     """Records what the store lacks and reads the rest, under a progress bar."""
     found, successes = [], 0
-    with _progress(console) as bar:
+    with progress_bar(console) as bar:
         line = bar.add_task("collecting", total=len(recipes), note="")
         for demonstration in collect(env, recipes, store):
             found.append(demonstration)
@@ -59,7 +59,7 @@ def differing(
 ) -> list[Demonstration]:
     """Plays all again; returns those that did not repeat bit for bit, success included."""
     found = []
-    with _progress(console) as bar:
+    with progress_bar(console) as bar:
         line = bar.add_task("replaying", total=len(demonstrations), note="")
         for demonstration in demonstrations:
             played = replay(env, demonstration)
@@ -88,14 +88,3 @@ def write_datasets(
         if "lerobot" in formats and tasks:
             paths.append(write_lerobot(demonstrations, env, folder / "lerobot", pictures))
     return paths
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", style="dim"),
-        TimeRemainingColumn(),
-        console=console,
-    )

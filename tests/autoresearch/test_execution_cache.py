@@ -193,10 +193,11 @@ class TestKey:
         for i, other in enumerate(("task2", "data2", "code2", 1, Limits(threads=2))):
             changed: Any = (*base[:i], other, *base[i + 1 :])
             keys.add(execution_key(*changed))
+        keys.add(execution_key(*base, python="/opt/python3.12"))
         found = {**versions(), "numpy": "0.0"}
         monkeypatch.setattr("wmrl_envs.autoresearch.execution_key.versions", lambda: found)
         keys.add(execution_key(*base))
-        assert len(keys) == 7
+        assert len(keys) == 8
         assert {len(key) for key in keys} == {64}
 
     def test_parts_cannot_be_shifted_into_one_another(self) -> None:

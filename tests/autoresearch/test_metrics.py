@@ -1,6 +1,7 @@
 """The metrics agree with values computed by hand."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ BY_HAND = [
     ("kendall", [1.0, 2.0, 3.0], [5.0, 5.0, 5.0], 0.0),
     ("map_at_3", ["a", "b", "c d", "e"], ["a b", "a b", "c x d", "f g h e"],
      (1 + 1 / 2 + (1 + 2 / 3) / 2 + 0) / 4),
-    ("map_at_3", ["a"], ["b b a"], 1 / 2),
+    ("map_at_3", ["a"], ["b b a"], 1 / 3),
     ("map_at_5", ["e"], ["f g h e"], 1 / 4),
     ("map_at_12", ["e"], ["f g h e"], 1 / 4),
     ("mpa3", ["a", "b", "e"], ["a b", "a b", "f g h e"], 2 / 3),
@@ -215,3 +216,35 @@ def test_numbers_too_large_for_the_metric_give_no_finite_score() -> None:
 def test_an_unknown_metric_is_named_in_the_error() -> None:
     with pytest.raises(ValueError, match=r"metric must be one of .*, got 'f7'"):
         get_metric("f7")
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(*[st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4)] * 2),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_spans_count_as_the_characters_that_they_cover(
+    pairs: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]],
+) -> None:
+    sides = [
+        [";".join(f"{a} {b}" for a, b in spans) for spans in side]
+        for side in zip(*pairs, strict=True)
+    ]
+    sets = [[{c for a, b in spans for c in range(a, b)} for spans in pair] for pair in pairs]
+    common, size = sum(len(a & b) for a, b in sets), sum(len(a) + len(b) for a, b in sets)
+    truth, said = (np.array(side, dtype=object) for side in sides)
+    expected = 2 * common / size if size else 1.0
+    assert get_metric("span_f1")(truth, said) == pytest.approx(expected)
+
+
+def test_long_spans_take_no_memory() -> None:
+    truth = np.array(["0 5"] * 20, dtype=object)
+    tracemalloc.start()
+    try:
+        score = get_metric("span_f1")(truth, np.array(["0 1000000"] * 20, dtype=object))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert score == pytest.approx(2 * 5 / 1_000_005) and peak < 2**20

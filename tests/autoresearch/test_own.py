@@ -165,3 +165,81 @@ def test_missing_targets_few_rows_and_a_taken_folder_are_refused(
         make_task(frame, "price", folder=tmp_path, leaderboard=GIVEN)
     with pytest.raises(TypeError, match="frame must be a pandas DataFrame, got list"):
         make_task([], "price")  # type: ignore[arg-type]
+
+
+ODD = {
+    "mixed": pd.Series([1, "a"] * 50, dtype=object),
+    "missing texts": pd.array([pd.NA, "a"] * 50, dtype="string"),
+    "missing integers": pd.array([pd.NA, 1] * 50, dtype="Int64"),
+    "infinite": [np.inf, 1.0] * 50,
+    "nothing": [np.nan] * 100,
+    "dates": [pd.Timestamp("2020-01-01"), pd.NaT] * 50,
+    "lists": [[1, 2]] * 100,
+    "marks": ["!" * i for i in range(100)],
+    "numbers": ["x"] * 100,
+    7: range(100),
+}
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_columns_do_not_keep_the_pipelines_from_the_others(tmp_path: Path) -> None:
+    """Each of these columns once stopped the board, or left a constant answer on it alone."""
+    generator = np.random.default_rng(0)
+    size = generator.normal(size=100)
+    rows = pd.DataFrame({"size": size, **ODD, "price": size + generator.normal(size=100) / 9})
+    (board,) = make_task(rows, "price", folder=tmp_path / "t").boards
+    assert isinstance(board, Leaderboard) and len(board.scores) >= 8
+
+
+def test_another_board_makes_another_task(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "default_cache_dir", lambda: tmp_path)
+    rows = features(frame, "price")
+    for scores in ([1.0, 2.0], [10.0, 20.0]):
+        (board,) = make_task(rows, "price", leaderboard=scores).boards
+        assert isinstance(board, Leaderboard) and list(board.scores) == scores
+
+
+def test_a_row_of_every_class_is_left_to_learn_from(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"size": range(60), "kind": ["a"] * 40 + ["b"] * 19 + ["rare"]})
+    task = make_task(rows, "kind", test_fraction=0.98, leaderboard=GIVEN, folder=tmp_path / "t")
+    train = pd.read_csv(task.public_dir / "train.csv")
+    assert sorted(train["kind"]) == ["a", "b", "rare"]
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "message"),
+    [
+        (["only"] * 60, {}, "target 'y' must hold different values, got 'only' only"),
+        ([np.inf, 1.0] * 30, {}, "target 'y' must hold finite numbers"),
+        (["", "a"] * 30, {}, "target 'y' must hold no blank labels"),
+        ([f"name {i}" for i in range(60)], {}, "'y' must hold a class twice"),
+        (["a"] * 59 + ["b"], {"metric": "auc"}, "no task that can be graded: answers.csv: metric"),
+        (["1", "1.0"] * 30, {}, "no task that can be graded: task.toml: key 'classes'"),
+        (range(60), {"test_fraction": 0.001}, "undefined on the feedback half"),
+        (range(60), {"time_limit": float("nan")}, "time_limit must be a positive number"),
+        (range(60), {"leaderboard": None}, "leaderboard must be 'quick' or a list of scores"),
+        (range(60), {"leaderboard": ["x"]}, "leaderboard must be 'quick' or a list of scores"),
+        (range(60), {"name": None}, "name must be letters"),
+        (range(60), {"leaderboard": "quick"}, "nothing better than a constant answer"),
+    ],
+)
+def test_a_target_that_cannot_be_graded_is_refused_when_the_task_is_made(
+    tmp_path: Path, column: list[object], options: dict[str, object], message: str
+) -> None:
+    rows = pd.DataFrame({"blank": [np.nan] * 60, "y": column})
+    settings = {"folder": tmp_path / "t", "leaderboard": GIVEN, **options}
+    with pytest.raises(ValueError, match=message):
+        make_task(rows, "y", **settings)  # type: ignore[arg-type]
+
+
+def test_columns_are_named_by_texts_and_once(frame: pd.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="two columns of one name, got 'price' twice"):
+        make_task(pd.concat([frame, frame[["price"]]], axis=1), "price")
+    with pytest.raises(ValueError, match="name of a column, or a list of names, got 3"):
+        make_task(frame, 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a column beside"):
+        make_task(frame[["id", "price"]], "price")
+    with pytest.raises(TypeError, match="seed must be an int, got None"):
+        make_task(frame, "price", seed=None)  # type: ignore[arg-type]

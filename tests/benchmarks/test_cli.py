@@ -120,6 +120,13 @@ def test_tasks_check_exits_with_code_1_on_a_broken_format(wmrl: Wmrl, tmp_path: 
     assert "id '10' occurs twice" in out
 
 
+def test_tasks_check_goes_on_after_a_folder_of_no_known_format(wmrl: Wmrl, tmp_path: Path) -> None:
+    folder = testing_tasks.write_task(tmp_path / "toy", notes=testing_tasks.ANSWERS)
+    (tmp_path / "empty").mkdir()
+    out, _ = wmrl("tasks", "check", str(tmp_path / "empty"), str(folder), code=1)
+    assert "no task of a known format" in out and "holds the answers of 'target'" in out
+
+
 @pytest.mark.parametrize("arguments", [("show", "titanc"), ("run", "titanc", "solution.py")])
 def test_an_unknown_task_is_one_line_with_a_suggestion(
     wmrl: Wmrl, arguments: tuple[str, ...]

@@ -12,7 +12,7 @@ from wmrl_envs.autoresearch.episode import Episode, Observation, Transition, beg
 from wmrl_envs.autoresearch.execution import Executor
 from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier
 from wmrl_envs.autoresearch.rules import Rules
-from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
+from wmrl_envs.autoresearch.sandbox import JobRunner, Limits
 from wmrl_envs.autoresearch.task import Task
 
 __all__ = ["AutoResearchEnv"]
@@ -137,7 +137,7 @@ class AutoResearchEnv(gym.Env[Observation, str]):
         observation: str = "overview",
         feedback: str = "full",
         limits: Limits | Mapping[str, Any] | None = None,
-        sandbox: Sandbox | Mapping[str, Any] | None = None,
+        sandbox: JobRunner | Mapping[str, Any] | None = None,
         cache: CacheSpecifier = True,
         execution_seed: int = 0,
         render_mode: str | None = None,

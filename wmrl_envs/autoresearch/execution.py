@@ -8,7 +8,8 @@ from typing import Any, cast
 from wmrl_envs.autoresearch.checks import checked_int
 from wmrl_envs.autoresearch.outcome import Outcome, Submission, grade_execution
 from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier, OutcomeCache
-from wmrl_envs.autoresearch.sandbox import Job, Limits, Sandbox
+from wmrl_envs.autoresearch.sandbox import Job, JobRunner, Limits, Sandbox
+from wmrl_envs.autoresearch.sandbox.interpreter import Interpreter
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.errors import SandboxError
 
@@ -76,7 +77,7 @@ class Executor:
 
     def __init__(
         self,
-        sandbox: Sandbox | Mapping[str, Any] | None = None,
+        sandbox: JobRunner | Mapping[str, Any] | None = None,
         limits: Limits | Mapping[str, Any] | None = None,
         cache: CacheSpecifier = True,
         execution_seed: int = 0,
@@ -142,7 +143,13 @@ class Executor:
         return [known[key] for key in keys]
 
     def _key(self, position: int, submission: Submission) -> Hashable:
-        return self._cache.key(position, submission, self._seed, self._limits_of(submission.task))
+        limits = self._limits_of(submission.task)
+        return self._cache.key(position, submission, self._seed, limits, self._foreign_python())
+
+    def _foreign_python(self) -> str | None:
+        """The programs' interpreter, where it is another one than this process's."""
+        python = getattr(self._sandbox, "python", None)
+        return None if python in (None, Interpreter.current().executable) else str(python)
 
     def _execute(self, submissions: Mapping[Hashable, Submission]) -> dict[Hashable, Outcome]:
         """Executes each submission, and once more those that the sandbox failed on."""
@@ -183,7 +190,7 @@ class Executor:
 
 
 def _own_arguments(
-    sandbox: Sandbox | Mapping[str, Any] | None, workers: int
+    sandbox: JobRunner | Mapping[str, Any] | None, workers: int
 ) -> dict[str, Any] | None:
     """The arguments of the executor's own sandbox; None where one is shared."""
     if sandbox is None or isinstance(sandbox, Mapping):
@@ -191,12 +198,12 @@ def _own_arguments(
     return None
 
 
-def _as_sandbox(sandbox: Any, own_arguments: dict[str, Any] | None) -> Sandbox:
+def _as_sandbox(sandbox: Any, own_arguments: dict[str, Any] | None) -> JobRunner:
     if own_arguments is not None:
         return Sandbox(**own_arguments)
     if not callable(getattr(sandbox, "run_many", None)):
         raise TypeError(f"sandbox must be a Sandbox, its arguments or None, got {sandbox!r}")
-    return cast("Sandbox", sandbox)
+    return cast("JobRunner", sandbox)
 
 
 def _checked_limits(limits: Limits | Mapping[str, Any] | None) -> Limits | dict[str, Any]:

@@ -19,7 +19,9 @@ _SANDBOX_VERSION: Final = 2
 """Changes when the sandbox would answer the same job differently."""
 
 
-def execution_key(task: str, data: str, code: str, seed: int, limits: Limits) -> str:
+def execution_key(
+    task: str, data: str, code: str, seed: int, limits: Limits, python: str | None = None
+) -> str:
     """The SHA-256, in hexadecimal digits, of all that an execution's outcome depends on.
 
     Args:
@@ -28,11 +30,12 @@ def execution_key(task: str, data: str, code: str, seed: int, limits: Limits) ->
         code: The program.
         seed: The seed that it is started with.
         limits: The limits that it runs under.
+        python: The interpreter, where it is not the one that :func:`versions` tells of.
 
     Returns:
         64 digits; they also stand for the :func:`versions` that are installed.
     """
-    parts = [task, data, code, seed, asdict(limits), versions()]
+    parts = [task, data, code, seed, asdict(limits), python, versions()]
     # Programs may hold lone surrogates, which JSON's escapes carry and UTF-8 does not.
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -41,12 +41,19 @@ class OutcomeCache:
         self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._digests: dict[tuple[tuple[str, str], ...], str] = {}
 
-    def key(self, position: int, submission: Submission, seed: int, limits: Limits) -> Hashable:
+    def key(
+        self,
+        position: int,
+        submission: Submission,
+        seed: int,
+        limits: Limits,
+        python: str | None = None,
+    ) -> Hashable:
         """Equal for submissions that may share an execution; without a cache, for none."""
         if not self._enabled:
             return position
         task = submission.task
-        return execution_key(task.name, self._data(task), submission.code, seed, limits)
+        return execution_key(task.name, self._data(task), submission.code, seed, limits, python)
 
     def _data(self, task: Task) -> str:
         """What stands for a task's data: a file outlives changes of them, the memory does not."""

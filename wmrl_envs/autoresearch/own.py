@@ -3,26 +3,25 @@
 import io
 import json
 import os
-import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from wmrl_envs.autoresearch.answers import load_answers
+from wmrl_envs.autoresearch.checks import checked_int
 from wmrl_envs.autoresearch.layout import build, digest, is_complete
 from wmrl_envs.autoresearch.metrics import get_metric
+from wmrl_envs.autoresearch.own_plan import Plan, make_plan, named_by_texts
 from wmrl_envs.autoresearch.quick_board import quick_scores
+from wmrl_envs.autoresearch.spec import load_spec
 from wmrl_envs.autoresearch.task import Task
+from wmrl_envs.errors import TaskFormatError
 
 __all__ = ["make_task"]
-
-_FEW: Final = 20
-"""Integers with at most so many different values are taken for classes."""
-_DEFAULTS: Final = {"binary": "auc", "multiclass": "accuracy", "regression": "rmse"}
 
 
 def make_task(
@@ -63,8 +62,10 @@ def make_task(
         The task, for ``gym.make("WMRL/AutoResearch-v0", tasks=[task])``.
 
     Raises:
-        ValueError: A target is missing from the frame or holds missing values, there are too few
-            rows, the metric does not suit the target, or the folder exists.
+        TypeError: ``frame`` is no data frame, or ``seed`` no integer.
+        ValueError: A target is missing from the frame or holds missing or infinite values or one
+            alone, there are too few rows, the metric does not suit the target, or the folder
+            exists.
 
     Example:
         >>> import gymnasium as gym
@@ -76,103 +77,41 @@ def make_task(
         rows 140 num 1 cat 0 missing no scale even
         outputs 1 kind value names price
     """
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    _check(frame, targets, name, test_fraction)
-    plan = _plan(frame, targets, name, metric, time_limit)
+    if isinstance(leaderboard, str) and leaderboard != "quick":
+        raise ValueError(f"leaderboard must be 'quick' or a list of scores, got {leaderboard!r}")
+    frame = named_by_texts(frame)
+    plan = make_plan(frame, target, name, metric, time_limit)
     rows = frame.drop(columns="id", errors="ignore").reset_index(drop=True)
-    train, test = _divide(rows, plan, test_fraction, seed)
+    train, test = _divide(rows, plan, test_fraction, checked_int("seed", seed, least=0))
     with tempfile.TemporaryDirectory() as directory:
         source = Path(directory)
         _write(source, plan, train, test, description)
+        _check_answers(source)
+        if not isinstance(leaderboard, str):
+            _write_board(source, leaderboard, plan)
         place = _place(folder, name, source)
         if not is_complete(place):
-            scores = _scores(source, plan, train, test, leaderboard)
-            (source / "leaderboard.csv").write_text(_board(scores, plan), encoding="utf-8")
+            if isinstance(leaderboard, str):
+                _write_board(source, _quick(source, train, test), plan)
             build(source, place)
     return Task.from_folder(place)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What ``task.toml`` will say."""
-
-    name: str
-    targets: tuple[str, ...]
-    category: str
-    metric: str
-    modality: str
-    classes: tuple[str, ...]
-    time_limit: float
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The columns of a submission beside the id."""
-        return self.classes if get_metric(self.metric).columns == "class" else self.targets
-
-
-def _check(frame: pd.DataFrame, targets: tuple[str, ...], name: str, test_fraction: float) -> None:
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
-    if not targets or "id" in targets:
-        raise ValueError(f"target must name columns other than 'id', got {list(targets)}")
-    for column in targets:
-        if column not in frame:
-            raise ValueError(f"target {column!r} is no column of the frame: {list(frame)[:20]}")
-        if missing := int(frame[column].isna().sum()):
-            raise ValueError(f"target {column!r} is missing in {missing} rows; drop them first")
-    if not re.fullmatch(r"[\w.-]+", name) or set(name) == {"."}:
-        raise ValueError(f"name must be letters, digits, '_', '-' and '.', got {name!r}")
-    if not 0 < test_fraction < 1:
-        raise ValueError(f"test_fraction must lie between 0 and 1, got {test_fraction}")
-    if len(frame) < 20:
-        raise ValueError(f"frame must have at least 20 rows, got {len(frame)}")
-
-
-def _plan(
-    frame: pd.DataFrame, targets: tuple[str, ...], name: str, metric: str | None, limit: float
-) -> _Plan:
-    numbers = metric is not None and get_metric(metric).kind == "value"
-    texts = [column for column in targets if not pd.api.types.is_numeric_dtype(frame[column])]
-    if texts and (numbers or len(targets) > 1):
-        raise ValueError(f"target {texts[0]!r} must hold numbers for metric {metric or 'mcrmse'!r}")
-    classes = () if numbers or len(targets) > 1 else _classes(frame[targets[0]])
-    if metric is not None and not numbers and not classes:
-        raise ValueError(f"metric {metric!r} wants classes, but {list(targets)} holds numbers")
-    if len(targets) > 1:
-        category, chosen = "other", metric or "mcrmse"
-    else:
-        category = {0: "regression", 2: "binary"}.get(len(classes), "multiclass")
-        chosen = metric or _DEFAULTS[category]
-    return _Plan(name, targets, category, chosen, _modality(frame, targets), classes, limit)
-
-
-def _classes(column: pd.Series) -> tuple[str, ...]:
-    """The labels in order; none if the column holds numbers."""
-    values = column.unique()
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-        return tuple(sorted(map(str, values)))
-    if pd.api.types.is_integer_dtype(column) and len(values) <= _FEW:
-        return tuple(map(str, sorted(values)))
-    return ()
-
-
-def _modality(frame: pd.DataFrame, targets: tuple[str, ...]) -> str:
-    features = [column for column in frame if column not in (*targets, "id")]
-    text = len(features) == 1 and not pd.api.types.is_numeric_dtype(frame[features[0]])
-    return "text" if text else "tabular"
-
-
 def _divide(
-    rows: pd.DataFrame, plan: _Plan, fraction: float, seed: int
+    rows: pd.DataFrame, plan: Plan, fraction: float, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Shuffled training and test rows with new ids; every class in both where it can be."""
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(rows))
+    if not 0 < fraction < 1:
+        raise ValueError(f"test_fraction must lie between 0 and 1, got {fraction!r}")
+    order = np.random.default_rng(seed).permutation(len(rows))
     test = np.zeros(len(rows), dtype=bool)
     labels = rows[plan.targets[0]].astype(str).to_numpy() if plan.classes else None
     for label in plan.classes or ("",):
         members = order if labels is None else order[labels[order] == label]
-        test[members[: max(1, round(len(members) * fraction))]] = True
+        # At least one row is left to learn from.
+        test[members[: min(max(1, round(len(members) * fraction)), len(members) - 1)]] = True
+    if not test.any():
+        raise ValueError(f"target {plan.targets[0]!r} must hold a class twice, got different ones")
     parts = [rows.iloc[order[~test[order]]], rows.iloc[order[test[order]]]]
     starts = (0, len(parts[0]))
     for part, start in zip(parts, starts, strict=True):
@@ -181,7 +120,7 @@ def _divide(
 
 
 def _write(
-    source: Path, plan: _Plan, train: pd.DataFrame, test: pd.DataFrame, description: str
+    source: Path, plan: Plan, train: pd.DataFrame, test: pd.DataFrame, description: str
 ) -> None:
     """The source's files, all but the leaderboard."""
     tables = {
@@ -196,7 +135,7 @@ def _write(
     (source / "description.md").write_text(text, encoding="utf-8")
 
 
-def _toml(plan: _Plan, train: pd.DataFrame) -> str:
+def _toml(plan: Plan, train: pd.DataFrame) -> str:
     keys: dict[str, Any] = {
         "name": plan.name,
         "split": "none",
@@ -219,7 +158,7 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _sample(plan: _Plan, train: pd.DataFrame) -> dict[str, str]:
+def _sample(plan: Plan, train: pd.DataFrame) -> dict[str, str]:
     """A constant answer: class shares, the most frequent class, or the mean."""
     metric = get_metric(plan.metric)
     if metric.kind == "value":
@@ -232,7 +171,7 @@ def _sample(plan: _Plan, train: pd.DataFrame) -> dict[str, str]:
     return {plan.targets[0]: f"{shares.get(plan.classes[1], 0.0):.6g}"}
 
 
-def _describe(plan: _Plan, train: pd.DataFrame, test: pd.DataFrame, description: str) -> str:
+def _describe(plan: Plan, train: pd.DataFrame, test: pd.DataFrame, description: str) -> str:
     names = ", ".join(f"`{column}`" for column in plan.targets)
     direction = "higher" if get_metric(plan.metric).higher_is_better else "lower"
     return (
@@ -257,21 +196,36 @@ def _place(folder: str | os.PathLike[str] | None, name: str, source: Path) -> Pa
     return place
 
 
-def _scores(
-    source: Path,
-    plan: _Plan,
-    train: pd.DataFrame,
-    test: pd.DataFrame,
-    leaderboard: Literal["quick"] | Sequence[float],
-) -> list[float]:
-    if not isinstance(leaderboard, str):
-        return [float(score) for score in leaderboard]
-    if leaderboard != "quick":
-        raise ValueError(f"leaderboard must be 'quick' or a list of scores, got {leaderboard!r}")
-    return quick_scores(train, test, source)
+def _check_answers(source: Path) -> None:
+    """Are the answers such that both of their halves can be graded?"""
+    try:
+        load_answers(source / "answers.csv", load_spec(source / "task.toml"))
+    except TaskFormatError as error:
+        said = str(error).replace(f"{source}{os.sep}", "")
+        raise ValueError(f"the arguments make no task that can be graded: {said}") from None
 
 
-def _board(scores: list[float], plan: _Plan) -> str:
+def _quick(source: Path, train: pd.DataFrame, test: pd.DataFrame) -> list[float]:
+    scores = quick_scores(train, test, source)
+    if len(set(scores)) < 2:
+        raise ValueError(
+            "leaderboard 'quick' found nothing better than a constant answer in the features "
+            f"{list(train)[1:][:20]}: give a list of scores"
+        )
+    return scores
+
+
+def _write_board(source: Path, leaderboard: Sequence[float], plan: Plan) -> None:
+    try:
+        scores = [float(score) for score in leaderboard]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"leaderboard must be 'quick' or a list of scores, got {leaderboard!r:.200}"
+        ) from None
+    (source / "leaderboard.csv").write_text(_board(scores, plan), encoding="utf-8")
+
+
+def _board(scores: list[float], plan: Plan) -> str:
     if len(set(scores)) < 2 or not np.isfinite(scores).all():
         raise ValueError(f"leaderboard must hold two different finite scores, got {scores}")
     ordered = sorted(scores, reverse=get_metric(plan.metric).higher_is_better)

@@ -33,7 +33,10 @@ def quick_scores(train: pd.DataFrame, test: pd.DataFrame, source: Path) -> list[
     key = load_answers(source / "answers.csv", spec)
     train = train.head(_MOST_ROWS)
     hidden = [spec.id_column, *spec.target_columns]
-    features, tests = (table.drop(columns=hidden, errors="ignore") for table in (train, test))
+    features, tests = (
+        _plain(table.drop(columns=hidden, errors="ignore")) for table in (train, test)
+    )
+    features = features.loc[:, features.notna().any()]
     truth = _targets(train, spec)
     scores = []
     for model in _models(features, bool(spec.classes)):
@@ -104,25 +107,39 @@ def _boosting(kind: Any, rounds: int) -> Any:
     return kind(max_iter=rounds, max_leaf_nodes=12, early_stopping=False, random_state=0)
 
 
+def _plain(features: pd.DataFrame) -> pd.DataFrame:
+    """What every pipeline takes: numbers that are finite or NaN, and texts, "" where missing."""
+    return pd.DataFrame({name: _plain_column(features[name]) for name in features})
+
+
+def _plain_column(column: pd.Series) -> np.ndarray:
+    kind = pd.api.types
+    if kind.is_numeric_dtype(column) and not kind.is_complex_dtype(column):
+        numbers = column.to_numpy(dtype=float, na_value=np.nan)
+        return np.where(np.isfinite(numbers), numbers, np.nan)
+    texts = column.astype(object).where(column.notna(), "")
+    return np.array(list(map(str, texts)), dtype=object)
+
+
 def _prepared(features: pd.DataFrame) -> Any:
     """Scaled numbers, indicators of categories, weights of words; dense."""
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     numbers = [c for c in features if pd.api.types.is_numeric_dtype(features[c])]
     strings = [c for c in features if c not in numbers]
-    words = [c for c in strings if features[c].nunique() > _WORDS_FROM * len(features)]
+    words = [c for c in strings if _are_words(features[c])]
     categories = [c for c in strings if c not in words]
-    texts = FunctionTransformer(_as_texts)
     codes = OneHotEncoder(handle_unknown="ignore", max_categories=30, sparse_output=False)
     scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     parts = [("numbers", scaled, numbers), ("codes", codes, categories)]
-    parts += [(c, make_pipeline(texts, TfidfVectorizer(max_features=300)), c) for c in words]
+    parts += [(f"words {c}", TfidfVectorizer(max_features=300), c) for c in words]
     return ColumnTransformer(parts, sparse_threshold=0)
 
 
-def _as_texts(column: pd.Series) -> list[str]:
-    return [str(cell) for cell in column]
+def _are_words(column: pd.Series) -> bool:
+    many = column.nunique() > _WORDS_FROM * len(column)
+    return many and bool(column.str.contains(r"\w\w").any())

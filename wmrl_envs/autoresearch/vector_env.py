@@ -16,7 +16,7 @@ from wmrl_envs.autoresearch.execution import Executor
 from wmrl_envs.autoresearch.outcome import Outcome
 from wmrl_envs.autoresearch.outcome_cache import CacheSpecifier
 from wmrl_envs.autoresearch.rules import Rules
-from wmrl_envs.autoresearch.sandbox import Limits, Sandbox
+from wmrl_envs.autoresearch.sandbox import JobRunner, Limits
 from wmrl_envs.autoresearch.seat import Seat
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.resets import seed_list
@@ -84,7 +84,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Any, np.ndarray]):
         observation: str = "overview",
         feedback: str = "full",
         limits: Limits | Mapping[str, Any] | None = None,
-        sandbox: Sandbox | Mapping[str, Any] | None = None,
+        sandbox: JobRunner | Mapping[str, Any] | None = None,
         cache: CacheSpecifier = True,
         execution_seed: int = 0,
         render_mode: str | None = None,

@@ -198,8 +198,7 @@ class _Arm:
         self._torques = data.ctrl[_span(robot._ref_joint_actuator_indexes)]
         self._low, self._high = robot.torque_limits
         self._rest = np.array(self._stock.initial_joint)
-        kp, kd = np.array(self._stock.kp), np.array(self._stock.kd)
-        self._kp, self._kd = (kp[:3], kp[3:]), (kd[:3], kd[3:])
+        self._kp, self._kd = np.array(self._stock.kp), np.array(self._stock.kd)
         self._pull, self._wrench = osc.compiled(osc.pull), np.zeros(6)
 
     def new_goal(self, action: _Array, last: ControlState, arm: _Kinematics) -> ControlState:
@@ -213,16 +212,16 @@ class _Arm:
 
     def pull(self, goal: ControlState, arm: _Kinematics) -> None:
         """Writes the torques of one substep."""
-        toward, turn, turn_error, null_torques = self._pull(
+        toward, turn, force, torque, null_torques = self._pull(
             *(arm.mass, arm.jacobian, arm.jacobian_position, arm.jacobian_rotation),
-            *(self._rest, arm.joints, arm.joint_velocities, arm.rotation, goal.goal_rotation),
+            *(self._rest, arm.joints, arm.joint_velocities),
+            *(arm.position, arm.rotation, arm.velocity, arm.spin),
+            *(goal.goal_position, goal.goal_rotation, self._kp, self._kd),
         )
-        error = goal.goal_position - arm.position
-        force = error * self._kp[0] + -arm.velocity * self._kd[0]
-        torque = turn_error * self._kp[1] + -arm.spin * self._kd[1]
         np.dot(toward, force, out=self._wrench[:3])
         np.dot(turn, torque, out=self._wrench[3:])
-        torques = np.dot(arm.jacobian.T, self._wrench) + self._bias
+        torques = np.dot(arm.jacobian.T, self._wrench)
+        torques += self._bias
         torques += null_torques
         np.clip(torques, self._low, self._high, out=self._torques)
 

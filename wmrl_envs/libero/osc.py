@@ -62,9 +62,15 @@ def pull(
     rest: _Array,
     joints: _Array,
     joint_velocities: _Array,
+    position: _Array,
     rotation: _Array,
+    velocity: _Array,
+    spin: _Array,
+    goal_position: _Array,
     goal_rotation: _Array,
-) -> tuple[_Array, _Array, _Array, _Array]:
+    kp: _Array,
+    kd: _Array,
+) -> tuple[_Array, _Array, _Array, _Array, _Array]:
     """What one substep's torques are made of.
 
     Args:
@@ -75,12 +81,18 @@ def pull(
         rest: (n,), the joint positions that the redundant joint is pulled towards.
         joints: (n,), the present ones.
         joint_velocities: (n,).
-        rotation: (3, 3), the hand's.
-        goal_rotation: (3, 3), that which it should have.
+        position: (3,), the hand's, and so on.
+        rotation: (3, 3).
+        velocity: (3,).
+        spin: (3,).
+        goal_position: (3,), where the hand should be.
+        goal_rotation: (3, 3), the rotation that it should have.
+        kp: (6,), stiffness.
+        kd: (6,), damping.
 
     Returns:
-        The apparent inertia of the hand for forces (3, 3) and for torques (3, 3), the error of its
-        rotation (3,), and the torques within the null space (n,).
+        The apparent inertia of the hand for forces (3, 3) and for torques (3, 3), the desired
+        force (3,) and torque (3,), and the joint torques within the null space (n,).
     """
     inverse = np.linalg.inv(mass)
     apparent_inverse = np.dot(np.dot(jacobian, inverse), jacobian.transpose())
@@ -95,7 +107,9 @@ def pull(
     error = np.zeros(3)
     for k in range(3):
         error += np.cross(rotation[:, k], goal_rotation[:, k])
-    return toward, turn, 0.5 * error, np.dot(null.transpose(), rest_torques)
+    force = (goal_position - position) * kp[:3] + -velocity * kd[:3]
+    torque = 0.5 * error * kp[3:] + -spin * kd[3:]
+    return toward, turn, force, torque, np.dot(null.transpose(), rest_torques)
 
 
 @functools.cache

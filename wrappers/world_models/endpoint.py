@@ -240,13 +240,14 @@ class EndpointWorldModel:
             warnings.warn(f"{said}; making the best of its answers", RuntimeWarning, stacklevel=2)
 
     def _only_model(self) -> str:
-        listed = self._client.get("models").get("data") or []
-        names = [entry["id"] for entry in listed if isinstance(entry, Mapping) and "id" in entry]
-        if len(names) != 1:
+        listed = self._client.get("models").get("data")
+        entries = listed if isinstance(listed, list) else []
+        names = [entry.get("id") for entry in entries if isinstance(entry, Mapping)]
+        if len(names) != 1 or not isinstance(names[0], str):
             raise WorldModelError(
                 f"model must be given: {self._client.base_url} lists {len(names)} models {names}"
             )
-        return str(names[0])
+        return names[0]
 
 
 def _check(mode: str, on_ignored: str, on_error: str) -> None:

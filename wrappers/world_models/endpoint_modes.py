@@ -1,17 +1,23 @@
 """The ways to ask an OpenAI-compatible server for a grade, and what its answers look like."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
 
 from wmrl_envs.wrappers.world_models.base import Prediction
+from wmrl_envs.wrappers.world_models.endpoint_answers import (
+    choices,
+    content,
+    expected_grade,
+    listed_tokens,
+    misshapen,
+    score_of_levels,
+)
 from wmrl_envs.wrappers.world_models.generation import Generation
 from wmrl_envs.wrappers.world_models.grade_scale import GradeScale
 from wmrl_envs.wrappers.world_models.grader_prompts import GraderPrompt
-from wmrl_envs.wrappers.world_models.http_json import RequestFailed
 from wmrl_envs.wrappers.world_models.scripts import Question
 from wmrl_envs.wrappers.world_models.structured_outcome import outcome_prediction, schema
 
@@ -115,14 +121,14 @@ class CompletionGrade:
 
     def read(self, answer: Mapping[str, Any]) -> Prediction:
         """The expected grade over the tokens that the server lists."""
-        listed = (_choices(answer)[0].get("logprobs") or {}).get("top_logprobs") or [None]
-        if not isinstance(listed[0], Mapping):
+        listed = listed_tokens(choices(answer)[0], "top_logprobs")
+        if not isinstance(listed, Mapping):
             raise FieldIgnored("logprobs")
-        return _expected(list(listed[0].items()), self.scale, self.min_mass)
+        return expected_grade(listed.items(), self.scale, self.min_mass)
 
     def read_anyway(self, answer: Mapping[str, Any]) -> Prediction:
         """The grade that was drawn: right on average, and coarse."""
-        return Prediction(self.scale.reward(str(_choices(answer)[0].get("text", ""))))
+        return Prediction(self.scale.reward(str(choices(answer)[0].get("text", ""))))
 
 
 @dataclass(frozen=True)
@@ -149,19 +155,19 @@ class ChatGrade:
 
     def read(self, answer: Mapping[str, Any]) -> Prediction:
         """The expected grade over the tokens that the server lists."""
-        content = (_choices(answer)[0].get("logprobs") or {}).get("content") or []
-        listed = content[0].get("top_logprobs") if content else None
+        first = listed_tokens(choices(answer)[0], "content")
+        listed = first.get("top_logprobs") if isinstance(first, Mapping) else first
         if not listed:
             raise FieldIgnored("logprobs")
         try:
             pairs = [(entry["token"], entry["logprob"]) for entry in listed]
         except (KeyError, TypeError) as error:
-            raise _misshapen(answer) from error
-        return _expected(pairs, self.scale, self.min_mass)
+            raise misshapen(answer) from error
+        return expected_grade(pairs, self.scale, self.min_mass)
 
     def read_anyway(self, answer: Mapping[str, Any]) -> Prediction:
         """The grade that was drawn: right on average, and coarse."""
-        return Prediction(self.scale.reward(_content(_choices(answer)[0])))
+        return Prediction(self.scale.reward(content(choices(answer)[0])))
 
 
 @dataclass(frozen=True)
@@ -205,18 +211,18 @@ class JsonOutcome:
 
     def read(self, answer: Mapping[str, Any]) -> Prediction:
         """The outcome, if the answer is JSON and there are as many samples as asked for."""
-        choices = _choices(answer)
-        if len(choices) < self.samples:
+        found = choices(answer)
+        if len(found) < self.samples:
             raise FieldIgnored("n")
         # A text that was cut off is no JSON either; the server did what it could.
-        whole = [choice for choice in choices if choice.get("finish_reason") != "length"]
-        if not all(_is_json_object(_content(choice)) for choice in whole):
+        whole = [choice for choice in found if choice.get("finish_reason") != "length"]
+        if not all(_is_json_object(content(choice)) for choice in whole):
             raise FieldIgnored("response_format")
         return self.read_anyway(answer)
 
     def read_anyway(self, answer: Mapping[str, Any]) -> Prediction:
         """The mean over the samples that can be read, and the feedback of the first of them."""
-        texts = [_content(choice) for choice in _choices(answer)]
+        texts = [content(choice) for choice in choices(answer)]
         found = [outcome_prediction(text, self.candidates) for text in texts]
         rewards = [outcome.reward for outcome in found if outcome.reward is not None]
         feedback = next((outcome.feedback for outcome in found if outcome.feedback), "")
@@ -244,10 +250,10 @@ class ScoreQuestion:
         rewards = [reward for reward, meaning in pairs if meaning]
         try:
             found = answer["answers"]["grade"]["probabilities"]
-            masses = [float(found[str(level)]) for level in range(len(rewards))]
-            return Prediction(math.fsum(map(math.prod, zip(masses, rewards, strict=True))))
-        except (KeyError, TypeError, ValueError) as error:
-            raise _misshapen(answer) from error
+            masses = [found[str(level)] for level in range(len(rewards))]
+        except (KeyError, TypeError) as error:
+            raise misshapen(answer) from error
+        return score_of_levels(masses, rewards)
 
     def read_anyway(self, answer: Mapping[str, Any]) -> Prediction:
         """The same: there is nothing that the server could leave out."""
@@ -265,40 +271,8 @@ def _user(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def _choices(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The answer's choices in the order of their index."""
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise _misshapen(answer)
-    if not all(isinstance(choice, Mapping) for choice in choices):
-        raise _misshapen(answer)
-    return sorted(choices, key=lambda choice: choice.get("index") or 0)
-
-
-def _content(choice: Mapping[str, Any]) -> str:
-    message = choice.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
-    return content if isinstance(content, str) else ""
-
-
-def _misshapen(answer: Mapping[str, Any]) -> RequestFailed:
-    return RequestFailed(f"the answer has not the form of such answers: {answer!r:.300}")
-
-
 def _is_json_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _expected(
-    listed: Sequence[tuple[str, float]], scale: GradeScale, min_mass: float
-) -> Prediction:
-    """The expected grade; a label's spellings with and without a blank count together."""
-    masses: dict[str, float] = {}
-    for token, log_probability in listed:
-        label = str(token).strip()
-        if label in scale.labels:
-            masses[label] = masses.get(label, 0.0) + math.exp(min(log_probability, 0.0))
-    return Prediction(scale.expected(masses, min_mass))

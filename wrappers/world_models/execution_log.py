@@ -88,11 +88,16 @@ def read_log(path: Path | str) -> list[LoggedEpisode]:
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: A line is no such episode; the message names the file and the line.
+        ValueError: The file is no UTF-8 text, or a line is no such episode; the message names the
+            file and the line.
     """
     path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: no execution log, not UTF-8 text: {error}") from error
     episodes = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             episodes.append(_parse(line, f"{path}, line {number}"))
     return episodes

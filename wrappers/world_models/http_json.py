@@ -56,7 +56,7 @@ class JsonClient:
             raise ValueError(f"timeout must be > 0 and finite, got {timeout!r}")
         self.base_url = base_url.rstrip("/")
         self._timeout = timeout
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers = {"Accept": "application/json"}
         if api_key is not None:
             self._headers["Authorization"] = f"Bearer {api_key}"
         # A proxy cannot reach this machine's own servers.
@@ -77,12 +77,22 @@ class JsonClient:
         Raises:
             RequestFailed: There is no such answer.
         """
-        return self._request(path, json.dumps(payload).encode())
+        return self.send(path, json.dumps(payload).encode(), "application/json")
 
-    def _request(self, path: str, data: bytes | None) -> dict[str, Any]:
+    def send(self, path: str, data: bytes, content_type: str) -> dict[str, Any]:
+        """Returns the JSON object that answers other bytes than JSON, such as a form.
+
+        Raises:
+            RequestFailed: There is no such answer.
+        """
+        return self._request(path, data, {"Content-Type": content_type})
+
+    def _request(
+        self, path: str, data: bytes | None, headers: Mapping[str, str] = {}
+    ) -> dict[str, Any]:
         url = f"{self.base_url}/{path}"
         try:
-            body = self._body(urllib.request.Request(url, data, self._headers))
+            body = self._body(urllib.request.Request(url, data, {**self._headers, **headers}))
         except urllib.error.HTTPError as error:
             raise _status_failure(url, error) from error
         except TimeoutError as error:

@@ -1,7 +1,7 @@
 """Robometer, a vision-language model of task progress, behind its own HTTP server."""
 
 import math
-import time
+import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, Literal, get_args
@@ -10,17 +10,17 @@ import numpy as np
 
 from wmrl_envs.errors import WorldModelError
 from wmrl_envs.wrappers.world_models.base import Episode, Prediction
+from wmrl_envs.wrappers.world_models.http_json import JsonClient, RequestFailed
 from wmrl_envs.wrappers.world_models.progress_reward import Collapse, collapse_progress
-from wmrl_envs.wrappers.world_models.robometer_http import (
-    RobometerRequestError,
-    get_json,
-    post_samples,
-)
+from wmrl_envs.wrappers.world_models.resilience import Backoff, retried
+from wmrl_envs.wrappers.world_models.robometer_form import form_of
 
 Signal = Literal["potential", "final", "max", "success"]
 OnFault = Literal["raise", "none"]
 
 __all__ = ["RobometerWorldModel", "Signal", "spread_frames"]
+
+_LONGEST_PAUSE = 30.0
 
 
 class RobometerWorldModel:
@@ -34,11 +34,11 @@ class RobometerWorldModel:
       :func:`~wmrl_envs.wrappers.world_models.progress_reward.collapse_progress`.
     * ``"success"``: the success probability at the last frame, in [0, 1].
 
-    Progress outside [0, 1] is clipped. Connections that fail or time out, and answers 429 and 5xx,
-    are tried again. What then still is no answer (or one of the wrong length, or with a NaN) is a
-    fault, never a reward of 0.0. The environment must render: wrap it with
-    ``WorldModelRewardWrapper(env, RobometerWorldModel(url), frames=8)`` and
-    ``render_mode="rgb_array"``.
+    Progress outside [0, 1] is clipped. What may pass is tried again: connections that fail or time
+    out, answers that are no JSON, and statuses such as 429 and 503. What then still is no answer
+    (or one of the wrong length, or with a NaN) is a fault, never a reward of 0.0. The environment
+    must render: wrap it with ``WorldModelRewardWrapper(env, RobometerWorldModel(url), frames=8)``
+    and ``render_mode="rgb_array"``.
 
     Args:
         url: The server, such as ``"http://localhost:8000"``.
@@ -46,9 +46,10 @@ class RobometerWorldModel:
         instruction: What the robot was told, for environments whose observation holds no task text.
         frames: Frames sent of each episode.
         batch_size: Episodes in one request.
-        timeout: Seconds that the server may stay silent.
+        timeout: Seconds to connect, between bytes, and for a whole answer.
         retries: Further tries after the first.
-        backoff: Seconds before the second try; doubled before each further one.
+        backoff: Seconds before the second try; doubled before each further one, with up to half of
+            it taken off at random.
         on_fault: "raise" makes a fault a :class:`WorldModelError`, "none" makes it no opinion on
             the episodes of that request (on the one episode, if only its own numbers are at fault).
 
@@ -93,6 +94,8 @@ class RobometerWorldModel:
         self.url, self.collapse, self.instruction = url.rstrip("/"), collapse, instruction
         self.frames, self.batch_size, self.timeout = frames, batch_size, timeout
         self.retries, self.backoff, self.on_fault = retries, backoff, on_fault
+        self._client = JsonClient(self.url, timeout)
+        self._pauses = Backoff(retries + 1, backoff, max(backoff, _LONGEST_PAUSE))
 
     def health(self) -> dict[str, Any]:
         """What ``GET /health`` says: ``status``, ``available_gpus``, ``total_gpus``.
@@ -100,8 +103,8 @@ class RobometerWorldModel:
         Raises:
             WorldModelError: The server cannot be reached, or does not say how it is.
         """
-        answer = self._tried(get_json, f"{self.url}/health")
-        if not isinstance(answer, dict) or "status" not in answer:
+        answer = self._tried(lambda: self._client.get("health"))
+        if "status" not in answer:
             raise WorldModelError(f"{self.url}/health must answer a status, got {answer!r:.200}")
         return answer
 
@@ -134,7 +137,8 @@ class RobometerWorldModel:
 
     def _predict_batch(self, batch: Sequence[tuple[np.ndarray, str]]) -> list[Prediction]:
         try:
-            answer = self._tried(post_samples, f"{self.url}/evaluate_batch_npy", batch)
+            kind, form = form_of(batch)
+            answer = self._tried(lambda: self._client.send("evaluate_batch_npy", form, kind))
             rows = _rows(answer, len(batch), success=self.collapse == "success")
         except WorldModelError:
             if self.on_fault == "raise":
@@ -157,18 +161,11 @@ class RobometerWorldModel:
                 raise
             return Prediction(None)
 
-    def _tried(self, request: Callable[..., Any], *arguments: Any) -> Any:
-        tries = self.retries + 1
-        for attempt in range(tries):
-            if attempt:
-                time.sleep(self.backoff * 2 ** (attempt - 1))
-            try:
-                return request(*arguments, timeout=self.timeout)
-            except RobometerRequestError as error:
-                failed = error
-                if not error.transient:
-                    break
-        raise WorldModelError(f"{failed} (try {attempt + 1} of {tries})") from failed
+    def _tried(self, request: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return retried(request, self._pauses, self.url, threading.Event().wait)
+        except RequestFailed as error:
+            raise WorldModelError(f"the Robometer server failed: {error}") from error
 
 
 def spread_frames(frames: np.ndarray, count: int) -> np.ndarray:
@@ -196,7 +193,7 @@ def spread_frames(frames: np.ndarray, count: int) -> np.ndarray:
     return frames[np.linspace(first, len(frames) - 1, count).round().astype(int)]
 
 
-def _rows(answer: Any, count: int, *, success: bool) -> list[Any]:
+def _rows(answer: dict[str, Any], count: int, *, success: bool) -> list[Any]:
     """The answer's list of one list of numbers an episode."""
     outer, inner = ("outputs_success", "success_probs") if success else _PROGRESS
     try:

@@ -64,7 +64,8 @@ def test_bubblewrap_is_taken_where_namespaces_are_allowed_to_it_alone() -> None:
     assert (found["backend"], found["level"]) == ("bubblewrap", "namespaces")
     assert found["ran"] == "ran\n"
     assert {"user", "mnt", "pid", "net", "ipc", "uts", "seccomp"} <= set(found["layers"])
-    assert found["refused"][0].startswith("namespaces: unshare(user): EPERM")
+    assert found["refused"][0].startswith("namespaces: unshare(user")
+    assert "EPERM" in found["refused"][0]
 
 
 def test_where_no_namespace_can_be_had_each_refusal_is_named() -> None:

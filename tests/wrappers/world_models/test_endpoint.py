@@ -173,6 +173,48 @@ def test_a_fault_that_stays_is_an_error_or_no_opinion_and_never_a_reward(
     assert ungraded == [Prediction(None), Prediction(0.0)]
 
 
+def _first(**choice: Any) -> dict[str, Any]:
+    return {"choices": [choice]}
+
+
+def _levels(*masses: float) -> dict[str, Any]:
+    return {"answers": {"grade": {"probabilities": {str(i): p for i, p in enumerate(masses)}}}}
+
+
+MISSHAPEN: dict[str, tuple[str, Any]] = {
+    "log-probabilities in a list": ("completions", _first(logprobs=[1])),
+    "tokens in an object": ("completions", _first(logprobs={"top_logprobs": {"0": 1}})),
+    "a text for a number": ("completions", _first(logprobs={"top_logprobs": [{"1": "x"}]})),
+    "an index that is none": ("completions", {"choices": [{"index": "a"}, {"index": 1}]}),
+    "chat tokens in an object": ("chat", _first(logprobs={"content": {"x": 1}})),
+    "chat tokens as texts": ("chat", _first(logprobs={"content": ["x"]})),
+    "levels without mass": ("systemone", _levels(0, 0, 0, 0, 0, 0)),
+    "levels of NaN": ("systemone", _levels(math.nan, 0, 0, 0, 0, 1)),
+    "levels above 1": ("systemone", _levels(5, 5, 5, 5, 5, 5)),
+    "levels below 0": ("systemone", _levels(-1, 2, 0, 0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("shape", MISSHAPEN)
+def test_an_answer_of_another_shape_is_a_fault_and_never_a_reward(
+    server: StubServer, shape: str
+) -> None:
+    mode, answer = MISSHAPEN[shape]
+    server.behave = lambda request: reply(answer)
+    with pytest.raises(WorldModelError, match=f"{mode} request failed"):
+        model(server, mode=mode).predict(EPISODES[:1])
+    assert len(server.requests) == 4
+    found = model(server, mode=mode, on_error="ungraded").predict(EPISODES[:1])
+    assert found == [Prediction(None)]
+
+
+def test_a_log_probability_of_null_is_that_of_a_token_without_mass(server: StubServer) -> None:
+    answer = digits({"9": 0.5, "0": 0.5})
+    answer["choices"][0]["logprobs"]["top_logprobs"][0]["5"] = None
+    server.behave = lambda request: reply(answer)
+    assert model(server).predict(EPISODES[:1])[0].reward == pytest.approx(0.5)
+
+
 def test_one_failed_request_leaves_the_other_episodes_their_grades(server: StubServer) -> None:
     server.behave = lambda request: reply({}, 500) if number(request) == 2 else reply(GRADED)
     found = model(server, on_error="ungraded").predict(EPISODES)

@@ -84,3 +84,10 @@ def test_a_world_model_sees_neither_reward_nor_status() -> None:
 def test_an_unknown_reward_is_no_reward(reward: float) -> None:
     with pytest.raises(ValueError, match="reward must be a finite number"):
         LoggedEpisode("t", ("a",), reward)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"log.jsonl: no execution log, not UTF-8"):
+        read_log(path)

@@ -59,11 +59,10 @@ def span_f1(truth: np.ndarray, spans: np.ndarray) -> float:
     Raises:
         ValueError: A span is not of this form.
     """
-    pairs = [
-        (_characters(true), _characters(said)) for true, said in zip(truth, spans, strict=True)
-    ]
-    counts = [(len(a & b), len(a), len(b)) for a, b in pairs]
-    return _f1(*np.sum(counts, axis=0))
+    pairs = [(_spans(true), _spans(said)) for true, said in zip(truth, spans, strict=True)]
+    true, said = (sum(_covered(side) for side in sides) for sides in zip(*pairs, strict=True))
+    either = sum(_covered([*a, *b]) for a, b in pairs)
+    return _f1(true + said - either, true, said)
 
 
 def jaccard(truth: np.ndarray, texts: np.ndarray) -> float:
@@ -92,12 +91,13 @@ def _mean(score: Callable[[str, str], float], truth: np.ndarray, texts: np.ndarr
 
 
 def _average_precision(true: str, said: str, k: int) -> float:
-    """A label that is said twice counts once."""
+    """A label that is said again takes a place and earns nothing, as at Kaggle."""
     wanted, hits, total = set(true.split()), 0, 0.0
-    for rank, label in enumerate(dict.fromkeys(said.split()[:k]), start=1):
-        if label in wanted:
+    labels = said.split()[:k]
+    for place, label in enumerate(labels):
+        if label in wanted and label not in labels[:place]:
             hits += 1
-            total += hits / rank
+            total += hits / (place + 1)
     return total / max(min(len(wanted), k), 1)
 
 
@@ -111,15 +111,24 @@ def _f1(common: int, true: int, said: int) -> float:
     return 2.0 * common / (true + said) if true + said else 1.0
 
 
-def _characters(text: str) -> set[int]:
+def _spans(text: str) -> list[tuple[int, int]]:
     listed = re.sub(r"""^\[|\]$|["']""", "", text.strip()).replace(",", ";")
-    covered: set[int] = set()
+    found = []
     for span in filter(None, map(str.strip, listed.split(";"))):
         ends = re.fullmatch(r"(\d{1,7})\s+(\d{1,7})", span)
         if ends is None:
             raise ValueError(f"{span[:40]!r} is no span such as '0 5'")
-        covered.update(range(int(ends[1]), int(ends[2])))
-    return covered
+        found.append((int(ends[1]), int(ends[2])))
+    return found
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    """The number of characters in the spans' union, without listing them: spans may be long."""
+    count = reached = 0
+    for start, end in sorted(spans):
+        count += max(end - max(start, reached), 0)
+        reached = max(reached, end)
+    return count
 
 
 def _word_overlap(true: str, said: str) -> float:

@@ -2,6 +2,7 @@
 
 from wmrl_envs.libero.demonstrations.lerobot_dataset import write_lerobot
 from wmrl_envs.libero.demonstrations.minari_dataset import write_minari
+from wmrl_envs.libero.demonstrations.moments import render_moments, spread_moments
 from wmrl_envs.libero.demonstrations.pictures import Pictures
 from wmrl_envs.libero.demonstrations.recording import (
     Demonstration,
@@ -20,7 +21,9 @@ __all__ = [
     "Store",
     "collect",
     "record",
+    "render_moments",
     "replay",
+    "spread_moments",
     "write_lerobot",
     "write_minari",
 ]

@@ -32,8 +32,12 @@ class ProgressWorldModel:
     """Grades a rollout by the progress that its frames show.
 
     A small network, trained on demonstrations with :func:`train_progress`; the embedded world model
-    for LIBERO. Use it with ``WorldModelRewardWrapper(env, model, frames=8)``. An episode without
-    frames gets no opinion.
+    for LIBERO, whose observation holds the instruction. An episode without frames gets no opinion.
+    ``wmrl world-model train progress DEMOS OUT`` makes one, and three lines use it::
+
+        env = gym.make("wmrl_envs:WMRL/LiberoLong-v0", observation="state", render_mode="rgb_array")
+        model = ProgressWorldModel.load("OUT/model")
+        env = WorldModelRewardWrapper(env, model, frames=8)
 
     Args:
         network: The trained network.

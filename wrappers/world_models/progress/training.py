@@ -22,7 +22,11 @@ __all__ = ["ProgressFidelity", "ProgressSettings", "progress_fidelity", "train_p
 
 @dataclass(frozen=True)
 class ProgressSettings:
-    """How a progress model is trained."""
+    """How a progress model is trained.
+
+    Raises:
+        ValueError: A number is out of its range.
+    """
 
     epochs: int = 30
     """Passes over all frames."""
@@ -40,6 +44,15 @@ class ProgressSettings:
     """How the model will turn the progress of frames into one reward."""
     seed: int = 0
     """Seed of the weights, the order and the augmentation."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        if self.shift < 0:
+            raise ValueError(f"shift must not be negative, got {self.shift!r}")
+        if self.image_size < 16 or self.image_size % 16:
+            raise ValueError(f"image_size must be a multiple of 16, got {self.image_size!r}")
 
 
 @dataclass(frozen=True)

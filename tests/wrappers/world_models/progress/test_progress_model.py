@@ -1,12 +1,14 @@
 """A progress model learns from clips of a square that moves to the goal the instruction names."""
 
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
 from wmrl_envs.errors import WorldModelError
+from wmrl_envs.wrappers import world_models
 from wmrl_envs.wrappers.world_models import Episode
 from wmrl_envs.wrappers.world_models.progress import (
     ProgressClip,
@@ -107,6 +109,22 @@ def test_a_folder_that_holds_no_model_is_refused_by_name(
 def test_an_unknown_way_to_collapse_is_refused_at_once(model: ProgressWorldModel) -> None:
     with pytest.raises(ValueError, match="got 'mean'"):
         ProgressWorldModel(model.network, 32, "mean")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epochs": 0}, {"batch_size": -1}, {"learning_rate": 0.0}, {"image_size": 20}]
+)
+def test_settings_out_of_range_are_named(wrong: dict[str, Any]) -> None:
+    [(name, value)] = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} must be .* got {value}"):
+        ProgressSettings(**wrong)
+
+
+def test_the_package_of_world_models_has_every_name_that_it_lists() -> None:
+    assert world_models.ProgressWorldModel is ProgressWorldModel
+    assert all(hasattr(world_models, name) for name in world_models.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        world_models.Nothing  # noqa: B018
 
 
 def test_frames_and_progress_must_fit() -> None:
