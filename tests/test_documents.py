@@ -1,5 +1,6 @@
 """What the documents name exists: commands, options, make targets, examples; no machine paths."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -104,3 +105,12 @@ def readable_text(path: Path) -> str:
 def test_a_document_quotes_the_committed_results(table: Path) -> None:
     rows = [line for line in table.read_text().splitlines() if line.startswith("|")]
     assert any("\n".join(rows) in document.read_text() for document in DOCUMENTS)
+
+
+def test_the_experts_successes_are_those_of_the_committed_results() -> None:
+    path = source_tree.ROOT / "benchmarks" / "results" / "libero_expert" / "results.json"
+    splits = json.loads(path.read_text())["success"]
+    text = (source_tree.ROOT / "docs" / "libero.md").read_text()
+    for split in ("train", "heldout"):
+        found = splits[split]
+        assert f"{found['successes']} times out of {found['episodes']}" in text
