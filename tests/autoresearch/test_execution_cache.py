@@ -15,17 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from testing_autoresearch import FakeSandbox, fake_tasks, program
+from testing_executions import EXECUTION, write_many
 
 from wmrl_envs.autoresearch.env import AutoResearchEnv
 from wmrl_envs.autoresearch.execution_cache import ExecutionCache
 from wmrl_envs.autoresearch.execution_key import digest_folder, execution_key, versions
-from wmrl_envs.autoresearch.sandbox import Execution, Limits
+from wmrl_envs.autoresearch.sandbox import Limits
 from wmrl_envs.autoresearch.vector_env import AutoResearchVectorEnv
 from wmrl_envs.errors import ExecutionCacheError
 
-_EXECUTION = Execution(
-    "ok", 0, "out\n", "", 0.5, 0.25, 12.0, b"id,target\n\x00\xff", None, "forkserver", ("user",)
-)
 _SOME = [program("ok 0.4"), program("error"), program("ok -1"), program("nothing"), "no code"]
 _FINITE = st.floats(min_value=0, allow_infinity=False)
 
@@ -37,9 +35,9 @@ def path(tmp_path: Path) -> Path:
 
 class TestFile:
     def test_another_process_or_run_finds_what_was_kept(self, path: Path) -> None:
-        ExecutionCache(path).put("key", _EXECUTION)
+        ExecutionCache(path).put("key", EXECUTION)
         again = ExecutionCache(path)
-        assert again.get("key") == _EXECUTION
+        assert again.get("key") == EXECUTION
         assert again.get("other") is None
         assert len(again) == 1
 
@@ -61,7 +59,7 @@ class TestFile:
         layers: list[str],
     ) -> None:
         execution = replace(
-            _EXECUTION, stdout=stdout, artifact=artifact, artifact_error=error, wall_s=seconds,
+            EXECUTION, stdout=stdout, artifact=artifact, artifact_error=error, wall_s=seconds,
             layers=tuple(layers),
         )  # fmt: skip
         with closing(ExecutionCache(tmp_path_factory.mktemp("cache") / "file")) as cache:
@@ -71,42 +69,34 @@ class TestFile:
     @pytest.mark.parametrize("status", ["timeout", "cpu", "memory", "output", "killed"])
     def test_what_depends_on_the_machine_is_not_kept(self, path: Path, status: Any) -> None:
         cache = ExecutionCache(path)
-        cache.put("key", replace(_EXECUTION, status=status))
+        cache.put("key", replace(EXECUTION, status=status))
         assert cache.get("key") is None
 
     def test_the_first_of_two_executions_stays(self, path: Path) -> None:
         cache = ExecutionCache(path)
-        cache.put("key", _EXECUTION)
-        cache.put("key", replace(_EXECUTION, stdout="another"))
-        assert cache.get("key") == _EXECUTION
+        cache.put("key", EXECUTION)
+        cache.put("key", replace(EXECUTION, stdout="another"))
+        assert cache.get("key") == EXECUTION
 
     def test_copies_and_pickles_share_the_file(self, path: Path) -> None:
         cache = ExecutionCache(path)
-        cache.put("key", _EXECUTION)
+        cache.put("key", EXECUTION)
         for other in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
-            assert other.get("key") == _EXECUTION
+            assert other.get("key") == EXECUTION
 
     def test_a_closed_one_opens_again(self, path: Path) -> None:
         cache = ExecutionCache(path)
         cache.close()
         cache.close()
-        cache.put("key", _EXECUTION)
-        assert cache.get("key") == _EXECUTION
+        cache.put("key", EXECUTION)
+        assert cache.get("key") == EXECUTION
 
     def test_nothing_in_the_file_is_a_pickle(self, path: Path) -> None:
-        ExecutionCache(path).put("key", _EXECUTION)
+        ExecutionCache(path).put("key", EXECUTION)
         with closing(sqlite3.connect(path)) as connection:
             [(key, record, artifact)] = connection.execute("SELECT * FROM executions")
-        assert (key, artifact) == ("key", _EXECUTION.artifact)
+        assert (key, artifact) == ("key", EXECUTION.artifact)
         assert record.startswith('{"status": "ok"')
-
-
-def _write_many(path: str, number: int) -> None:
-    cache = ExecutionCache(path)
-    for i in range(40):
-        cache.put(f"{i}", _EXECUTION)
-        cache.put(f"{number}-{i}", _EXECUTION)
-        assert cache.get(f"{i}") == _EXECUTION
 
 
 class TestProcesses:
@@ -115,7 +105,7 @@ class TestProcesses:
         context = multiprocessing.get_context(method)
         count = 6 if method == "fork" else 2
         processes = [
-            context.Process(target=_write_many, args=(str(path), number)) for number in range(count)
+            context.Process(target=write_many, args=(str(path), number)) for number in range(count)
         ]
         for process in processes:
             process.start()
@@ -126,15 +116,15 @@ class TestProcesses:
 
     def test_a_forked_process_does_not_use_its_parents_connection(self, path: Path) -> None:
         cache = ExecutionCache(path)
-        cache.put("key", _EXECUTION)
+        cache.put("key", EXECUTION)
         pid = os.fork()
         if pid == 0:
-            found = cache.get("key") == _EXECUTION
-            cache.put("child", _EXECUTION)
+            found = cache.get("key") == EXECUTION
+            cache.put("child", EXECUTION)
             cache.close()
             os._exit(0 if found else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        assert cache.get("child") == _EXECUTION
+        assert cache.get("child") == EXECUTION
 
 
 class TestWrongFiles:
@@ -162,7 +152,7 @@ class TestWrongFiles:
     def test_a_damaged_file_is_named(self, path: Path) -> None:
         with closing(ExecutionCache(path)) as cache:
             for i in range(200):
-                cache.put(f"{i}", _EXECUTION)
+                cache.put(f"{i}", EXECUTION)
         content = bytearray(path.read_bytes())
         content[4096:] = b"\xaa" * (len(content) - 4096)
         path.write_bytes(content)

@@ -131,7 +131,7 @@ class EndpointWorldModel:
     Example:
         >>> model = EndpointWorldModel("http://127.0.0.1:8000/v1", mode="completions")
         >>> model.predict([Episode("Predict prices.", ("x = = 1",))])  # no compiler accepts it
-        [Prediction(reward=0.0, feedback='')]
+        [Prediction(reward=0.0, feedback='', std=None)]
     """
 
     def __init__(

@@ -139,9 +139,9 @@ def outcome_prediction(text: str, candidates: int) -> Prediction:
 
     Example:
         >>> outcome_prediction('{"status": "timeout", "feedback": ""}', candidates=2)
-        Prediction(reward=0.1, feedback='predicted: timeout')
+        Prediction(reward=0.1, feedback='predicted: timeout', std=None)
         >>> outcome_prediction("It will probably work.", candidates=2)
-        Prediction(reward=None, feedback='')
+        Prediction(reward=None, feedback='', std=None)
     """
     outcomes = parse_outcomes(text, candidates)
     return Prediction(outcomes[0].reward if outcomes else None, wording(outcomes))
