@@ -63,6 +63,7 @@ class CorrectionWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         >>> env = AnchorSamplingWrapper(env, fraction=0.5)
         >>> env = WorldModelRewardWrapper(env, lambda es: [2.0 * len(e.actions) for e in es])
         >>> env = CorrectionWrapper(env, method="paper")
+        >>> _ = env.action_space.seed(0)
         >>> for seed in range(200):
         ...     _, done = env.reset(seed=seed), False
         ...     while not done:
