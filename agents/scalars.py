@@ -10,7 +10,7 @@ import numpy as np
 from wmrl_envs.agents.advantages import Advantages
 from wmrl_envs.agents.rollout import Rollout
 
-__all__ = ["ScalarWriter", "action_key", "rollout_scalars"]
+__all__ = ["ScalarWriter", "action_key", "finite_mean", "rollout_scalars"]
 
 _LOGGER = logging.getLogger("wmrl_envs.agents")
 
@@ -28,18 +28,18 @@ def rollout_scalars(rollout: Rollout, advantages: Advantages) -> dict[str, float
     log_probs = [p for row in rollout.samples.log_probs for p in row]
     keys = {action_key(action) for action in rollout.samples.actions}
     scalars = {
-        "rollout/reward_mean": _mean(rollout.rewards[rollout.graded]),
-        "rollout/measured_mean": _mean(rollout.measured),
-        "rollout/predicted_mean": _mean(rollout.predicted),
-        "rollout/corrected_mean": _mean(rollout.corrected),
+        "rollout/reward_mean": finite_mean(rollout.rewards[rollout.graded]),
+        "rollout/measured_mean": finite_mean(rollout.measured),
+        "rollout/predicted_mean": finite_mean(rollout.predicted),
+        "rollout/corrected_mean": finite_mean(rollout.corrected),
         "rollout/graded_share": float(rollout.graded.mean()),
         "rollout/measured_share": float(np.isfinite(rollout.measured).mean()),
-        "rollout/weight_mean": _mean(rollout.weights[rollout.graded]),
+        "rollout/weight_mean": finite_mean(rollout.weights[rollout.graded]),
         "rollout/turns_mean": float(rollout.turns.mean()),
         "rollout/advantage_std": float(advantages.values.std()),
         "rollout/zero_advantage_share": float((advantages.values == 0).mean()),
-        "rollout/response_tokens_mean": _mean(np.asarray(lengths, dtype=float)),
-        "rollout/entropy": -_mean(np.asarray(log_probs)),
+        "rollout/response_tokens_mean": finite_mean(np.asarray(lengths, dtype=float)),
+        "rollout/entropy": -finite_mean(np.asarray(log_probs)),
         "rollout/unique_action_share": len(keys) / max(len(lengths), 1),
     }
     return {name: value for name, value in scalars.items() if np.isfinite(value)}
@@ -82,6 +82,7 @@ class ScalarWriter:
             self._writer.close()
 
 
-def _mean(values: np.ndarray) -> float:
+def finite_mean(values: np.ndarray) -> float:
+    """The mean of the finite values; NaN if there is none."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from wmrl_envs.agents.advantages import Scale
 from wmrl_envs.agents.corrected import Anchors, Correction, corrected_advantages
+from wmrl_envs.agents.scalars import finite_mean
 from wmrl_envs.agents.trl_rewards import ANCHOR, GROUP, TrainingOnly, on_anchors
 
 __all__ = ["WMRLGRPOTrainer"]
@@ -163,8 +164,8 @@ class WMRLGRPOTrainer(GRPOTrainer):
         figures = {
             **self.correction.diagnostics(),
             "graded": float(graded.mean()),
-            "predicted_reward": _mean(predicted),
-            "measured_reward": _mean(measured),
+            "predicted_reward": finite_mean(predicted),
+            "measured_reward": finite_mean(measured),
         }
         for name, figure in figures.items():
             self._metrics["train"][f"wmrl/{name}"].append(figure)
@@ -228,8 +229,3 @@ def _settled(args: GRPOConfig | None, scale: Scale) -> GRPOConfig | None:
     settled = copy.copy(args)
     settled.scale_rewards = scale
     return settled
-
-
-def _mean(values: Sequence[float] | np.ndarray) -> float:
-    found = np.asarray(values)[np.isfinite(values)]
-    return float(found.mean()) if found.size else float("nan")

@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from wmrl_envs.benchmarks.provenance import provenance
 from wmrl_envs.benchmarks.throughput.report import Comparison
-from wmrl_envs.benchmarks.throughput.side_by_side import Samples, interleave
+from wmrl_envs.benchmarks.throughput.side_by_side import Samples, interleave, repeated
 from wmrl_envs.wrappers.estimators.correction import Correction
 
 __all__ = ["CorrectionSteps", "compare_correction"]
@@ -101,16 +101,7 @@ def _measure(pairs: int, rounds: int, steps: int) -> dict[str, Samples]:
         _PAPER: stream.of(Correction("paper")),
         _FIT: stream.of_sklearn(),
     }
-    return interleave({name: _repeated(call, steps) for name, call in calls.items()}, rounds)
-
-
-def _repeated(call: Callable[[], None], steps: int) -> Callable[[], int]:
-    def many() -> int:
-        for _ in range(steps):
-            call()
-        return steps
-
-    return many
+    return interleave({name: repeated(call, steps) for name, call in calls.items()}, rounds)
 
 
 def _ratio(samples: dict[str, Samples], name: str) -> float:

@@ -2,7 +2,7 @@
 
 import io
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from wmrl_envs.autoresearch import load_task
 from wmrl_envs.autoresearch.task import Task
 from wmrl_envs.benchmarks.provenance import provenance
 from wmrl_envs.benchmarks.throughput.report import Comparison
-from wmrl_envs.benchmarks.throughput.side_by_side import Samples, interleave
+from wmrl_envs.benchmarks.throughput.side_by_side import Samples, interleave, repeated
 
 __all__ = ["Grading", "compare_grading"]
 
@@ -102,15 +102,7 @@ def _measure(grading: Grading, rounds: int) -> dict[str, Samples]:
         raise RuntimeError(
             f"the ways disagree about the score: {dict(zip(ways, scores, strict=True))}"
         )
-    return interleave({name: _once(way) for name, way in ways.items()}, rounds)
-
-
-def _once(way: Callable[[], float]) -> Callable[[], int]:
-    def call() -> int:
-        way()
-        return 1
-
-    return call
+    return interleave({name: repeated(way) for name, way in ways.items()}, rounds)
 
 
 def _ratio(samples: dict[str, Samples], name: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Cost", "Samples", "interleave"]
+__all__ = ["Cost", "Samples", "interleave", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,22 @@ def interleave(
             if turn >= warmup:
                 costs[name].append(cost)
     return {name: Samples(tuple(found)) for name, found in costs.items()}
+
+
+def repeated(call: Callable[[], Any], times: int = 1) -> Callable[[], int]:
+    """A round of so many calls, each one unit, whatever they return.
+
+    Example:
+        >>> repeated(lambda: 0.5, times=3)()
+        3
+    """
+
+    def calls() -> int:
+        for _ in range(times):
+            call()
+        return times
+
+    return calls
 
 
 def _order(names: Sequence[str], turn: int) -> list[str]:
