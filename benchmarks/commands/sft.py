@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -241,7 +241,8 @@ def _saved_at_the_end(cloning: "Cloning", path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        cloning.save(path)
+        with suppress(RuntimeError):  # in the midst of an update: the last checkpoint stands
+            cloning.save(path)
 
 
 def _with_pictures(
