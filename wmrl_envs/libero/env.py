@@ -281,6 +281,11 @@ class LiberoEnv(gym.Env[Observation, NDArray[Any]]):
         return self._settings.tasks
 
     @property
+    def starts(self) -> list[tuple[int, int]]:
+        """The (task id, initial state) pairs that episodes start from."""
+        return list(self._starts)
+
+    @property
     def simulation(self) -> Simulation:
         """The running simulation, privileged: for experts and tests.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wmrl_envs.autoresearch.checks import checked_int
 from wmrl_envs.libero.crew import Crew
 from wmrl_envs.libero.env import LiberoEnv
+from wmrl_envs.libero.initial_states import choose_start
 from wmrl_envs.libero.observations import Observation
 from wmrl_envs.libero.seats import Transition
 from wmrl_envs.resets import seed_list
@@ -70,6 +71,7 @@ class LiberoVectorEnv(VectorEnv[dict[str, Any], NDArray[Any], np.ndarray]):
             checked_int("max_episode_steps", max_episode_steps, least=1)
         self._most_steps = np.inf if max_episode_steps in (None, -1) else max_episode_steps
         template = LiberoEnv(**arguments, simulators=1 if simulators is None else simulators)
+        self._template = template
         arguments["simulators"] = simulators or len(template.tasks)
         self.render_mode = template.render_mode
         self.metadata = {**LiberoEnv.metadata, "autoreset_mode": AutoresetMode.DISABLED}
@@ -82,6 +84,15 @@ class LiberoVectorEnv(VectorEnv[dict[str, Any], NDArray[Any], np.ndarray]):
         self._steps = np.zeros(num_envs, np.int64)
         self._terminated = np.zeros(num_envs, np.bool_)
         self._truncated = np.zeros(num_envs, np.bool_)
+
+    @property
+    def starts(self) -> tuple[tuple[int, int], ...]:
+        """The (task id, initial state) pairs that episodes start from."""
+        return tuple(self._template.starts)
+
+    def start_of(self, seed: int) -> tuple[int, int]:
+        """The (task id, initial state) that a reset seed starts from."""
+        return choose_start(seed, self._template.starts)
 
     def reset(
         self,
@@ -211,4 +222,3 @@ class LiberoVectorEnv(VectorEnv[dict[str, Any], NDArray[Any], np.ndarray]):
     def _refuse_if_closed(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
-
