@@ -147,8 +147,8 @@ class LiberoVectorEnv(VectorEnv[dict[str, Any], NDArray[Any], np.ndarray]):
         self._refuse_if_closed()
         if any(observation is None for observation in self._observations):
             raise ResetNeeded("there are no episodes: call reset before step")
-        chosen = self._checked(actions)
         live = ~(self._terminated | self._truncated)
+        chosen = self._checked(actions, live)
         work = {i: chosen[i] for i in np.flatnonzero(live).tolist()}
         found: dict[int, Transition] = self._crew.call("step", work) if work else {}
         self._steps[live] += 1
@@ -197,12 +197,14 @@ class LiberoVectorEnv(VectorEnv[dict[str, Any], NDArray[Any], np.ndarray]):
         batch: Any = concatenate(space, self._observations, out)
         return batch
 
-    def _checked(self, actions: Any) -> NDArray[np.float32]:
+    def _checked(self, actions: Any, live: _Flags) -> NDArray[np.float32]:
         chosen = np.asarray(actions, dtype=np.float32)
         if chosen.shape != self.action_space.shape:
             raise ValueError(
                 f"actions must have the shape {self.action_space.shape}, got {chosen.shape}"
             )
+        if not np.isfinite(chosen[live]).all():
+            raise ValueError(f"actions must be finite, got {chosen[live].tolist()}")
         return chosen
 
     def _checked_mask(self, mask: Any) -> _Flags:
