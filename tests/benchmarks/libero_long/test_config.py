@@ -1,5 +1,7 @@
 """Tests of the settings of a run and of the comparison's jobs."""
 
+import re
+
 import pytest
 
 from wmrl_envs.benchmarks.autoresearch.records import SettingsError
@@ -29,7 +31,7 @@ from wmrl_envs.benchmarks.run_settings import (
     ],
 )
 def test_a_setting_out_of_range_is_named_with_its_value(setting, value):
-    with pytest.raises(SettingsError, match=f"{setting}.*{value!r}".replace("(", r"\(")):
+    with pytest.raises(SettingsError, match=f"{setting}.*{re.escape(repr(value))}"):
         LiberoConfig(**{setting: value})
 
 
