@@ -96,6 +96,7 @@ class Cloning:
         if not len(examples):
             raise ValueError("examples must hold at least one moment, got none")
         self.step = 0
+        self._updating = False
         self._model, self._examples, self._settings = model, examples, settings
         self._weights = [p for p in model.parameters() if p.requires_grad]
         self._optimizer = torch.optim.AdamW(
@@ -114,7 +115,6 @@ class Cloning:
         """
         while self.step < self._settings.steps:
             loss = self._advance()
-            self.step += 1
             after_step(self.step, loss)
 
     @torch.no_grad()
@@ -150,7 +150,13 @@ class Cloning:
         self.step = state["step"]
 
     def save(self, path: str | Path) -> None:
-        """Writes the state into one file, whole or not at all."""
+        """Writes the state into one file, whole or not at all.
+
+        Raises:
+            RuntimeError: A step was interrupted while it changed the weights.
+        """
+        if self._updating:
+            raise RuntimeError("cannot save in the middle of an update; use the last checkpoint")
         checkpoint.write(path, self.state_dict())
 
     def load(self, path: str | Path) -> None:
@@ -169,7 +175,10 @@ class Cloning:
         self._optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._weights, self._settings.max_grad_norm)
+        self._updating = True
         self._optimizer.step()
+        self.step += 1
+        self._updating = False
         return float(loss.detach())
 
     def _forward(self, examples: Examples, rows: np.ndarray) -> torch.Tensor:

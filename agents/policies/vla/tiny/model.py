@@ -228,7 +228,7 @@ def _body(config: TinyVLAConfig) -> Any:
         LlamaConfig(
             vocab_size=1,
             hidden_size=config.width,
-            intermediate_size=3 * config.width,
+            intermediate_size=2 * config.width,
             num_hidden_layers=config.layers,
             num_attention_heads=config.heads,
             num_key_value_heads=config.heads,
