@@ -1,6 +1,6 @@
 """Runs the arms of the LIBERO-Long table from one cloned policy, two processes at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,15 +78,16 @@ def _config(plan: Plan, arm: str, seed: int, root: Path) -> LiberoConfig:
 
 def _preparation(plan: Plan, root: Path) -> list[Job]:
     """Cloning, demonstrations with failures, the world model: one after the other."""
-    steps: Mapping[str, tuple[Path, tuple[str, ...]]] = {
-        "cloning": (root / "sft" / "policy", ("sft", "vla", str(root / "sft"), *plan.cloning)),
+    demos, sft, progress = (root / name for name in ("demos", "sft", "progress"))
+    steps = {
+        "cloning": (sft / "policy", (*_CLONE, str(demos), str(sft), *plan.cloning)),
         "demonstrations": (
-            root / "demos" / "minari",
-            ("demos", "collect", "--output", str(root / "demos"), *plan.demonstrations),
+            demos / "minari",
+            (*_COLLECT, "--output", str(demos), *plan.demonstrations),
         ),
         "world model": (
-            root / "progress" / "model",
-            (*_LEARN, str(root / "demos"), str(root / "progress"), *plan.learning),
+            progress / "model",
+            (*_LEARN, str(demos), str(progress), *plan.learning),
         ),
     }
     found: list[Job] = []
@@ -97,6 +98,8 @@ def _preparation(plan: Plan, root: Path) -> list[Job]:
     return found
 
 
+_CLONE = ("sft", "vla")
+_COLLECT = ("demos", "collect")
 _LEARN = ("world-model", "train", "progress")
 
 
