@@ -1,0 +1,1 @@
+"""Published robot policies behind this package's interfaces."""
