@@ -1,5 +1,6 @@
 """MiniVLA as a policy's network: observations in, scores of action tokens out."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ class MiniVLA(nn.Module):
 
     An OpenVLA (arXiv 2406.09246) of 1.2 billion weights: each of an action's seven values is a
     token of 256 bins. It sees one upright picture (``orientation="upright"`` of the LIBERO
-    environment, ideally ``image_size=256``) and the instruction.
+    environment, ideally ``image_size=256``) and the instruction. The vision towers do not learn
+    unless they are thawed; a deep copy shares all weights that do not learn with the original, so
+    that the frozen reference of a LoRA run costs no memory.
 
     Args:
         network: The network.
@@ -113,7 +116,8 @@ class MiniVLA(nn.Module):
         run = Run.read(folder, architecture)
         words = _tokenizer(tokenizer, folder)
         network = read_network(find_checkpoint(folder, step), run.architecture)
-        return cls(network.to(device=device, dtype=dtype), words, run, **settings)
+        network = network.to(device=device, dtype=dtype)
+        return cls(network, words, run, **{**run.settings, **settings})
 
     def save_pretrained(
         self, path: str | Path, *, step: int = 0, epoch: int = 0, loss: float = 0.0
@@ -133,7 +137,8 @@ class MiniVLA(nn.Module):
         """
         file = Path(path) / "checkpoints" / checkpoint_name(step, epoch, loss)
         file.parent.mkdir(parents=True, exist_ok=True)
-        self.run.write(Path(path))
+        settings = {name: getattr(self, name) for name in ("unnorm_key", "image_key", "crop")}
+        self.run.write(Path(path), settings)
         self.tokenizer.save_pretrained(Path(path) / _TOKENIZER_FOLDER)
         torch.save({"model": state_of(self.network)}, file)
         return file
@@ -151,6 +156,15 @@ class MiniVLA(nn.Module):
         """
         add_lora(self.network, **settings)
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "MiniVLA":
+        """Copies what learns, and shares what does not."""
+        shared = [self.tokenizer, *(p for p in self.parameters() if not p.requires_grad)]
+        memo.update({id(value): value for value in shared})
+        twin = self.__class__.__new__(self.__class__)
+        memo[id(self)] = twin
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
 
     def encode(self, observation: Mapping[str, Any]) -> ModelInput:
         """Scales the picture and puts the instruction into the prompt.

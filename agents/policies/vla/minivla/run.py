@@ -12,6 +12,7 @@ from wmrl_envs.agents.policies.vla.minivla.architecture import PUBLISHED, Archit
 __all__ = ["Run", "local_run"]
 
 _CONFIG, _STATISTICS = "config.json", "dataset_statistics.json"
+_OWN = "wmrl_envs"
 _BASE = re.compile(r"prism-qwen25-(extra-)?dinosiglip-224px[+-]0_5b")
 _ACTION_TOKENIZERS = ("extra_action_tokenizer", "action_tokenizer")
 
@@ -28,6 +29,7 @@ class Run:
         extra_actions: Are the action tokens the last of all tokens, added ones included, or the
             last of the original vocabulary?
         image_aug: Was the model trained with image augmentation?
+        settings: Arguments of ``MiniVLA`` that were stored with it.
     """
 
     config: Mapping[str, Any]
@@ -35,7 +37,8 @@ class Run:
     architecture: Architecture
     extra_tokens: int
     extra_actions: bool
-    image_aug: bool = field(default=False)
+    image_aug: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path, architecture: Architecture | None = None) -> "Run":
@@ -58,13 +61,21 @@ class Run:
         kind = vla.get("action_tokenizer", "action_tokenizer")
         _check_action_tokenizer(kind)
         aug = bool(config.get("image_aug", False))
-        return cls(config, statistics, shape, extra, kind == "extra_action_tokenizer", aug)
+        own = config.get(_OWN, {}).get("settings", {})
+        return cls(config, statistics, shape, extra, kind == "extra_action_tokenizer", aug, own)
 
-    def write(self, folder: Path) -> None:
-        """Writes ``config.json``, with the shapes, and ``dataset_statistics.json``."""
-        own = {"architecture": self.architecture.to_dict(), "extra_tokens": self.extra_tokens}
+    def write(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        """Writes ``config.json`` and ``dataset_statistics.json``.
+
+        Shapes and settings go under a key of this package's own, which upstream overlooks.
+        """
+        own = {
+            "architecture": self.architecture.to_dict(),
+            "extra_tokens": self.extra_tokens,
+            "settings": dict(settings),
+        }
         for name, content in (
-            (_CONFIG, {**self.config, **own, "image_aug": self.image_aug}),
+            (_CONFIG, {**self.config, _OWN: own}),
             (_STATISTICS, self.statistics),
         ):
             text = json.dumps(content, indent=2)
@@ -113,9 +124,9 @@ def _shape(config: Mapping[str, Any], given: Architecture | None) -> tuple[Archi
     base = str(config["vla"]["base_vlm"])
     known = _BASE.search(base)
     extra = 256 if known is None or known[1] else 0
-    if "architecture" in config:
-        own = Architecture.from_dict(config["architecture"])
-        return given or own, int(config.get("extra_tokens", extra))
+    if _OWN in config:
+        own = Architecture.from_dict(config[_OWN]["architecture"])
+        return given or own, int(config[_OWN]["extra_tokens"])
     if given is None and known is None:
         raise ValueError(
             f"base_vlm must be prism-qwen25-extra-dinosiglip-224px+0_5b, or architecture given, "

@@ -60,9 +60,7 @@ class ActionStatistics:
         return np.where(self.mask, scaled, array)
 
 
-def chosen_statistics(
-    datasets: Mapping[str, Any], key: str | None
-) -> tuple[str, ActionStatistics]:
+def chosen_statistics(datasets: Mapping[str, Any], key: str | None) -> tuple[str, ActionStatistics]:
     """Picks the statistics of one training dataset.
 
     Args:
