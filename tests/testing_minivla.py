@@ -4,16 +4,29 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import torch
+from gymnasium import spaces
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from wmrl_envs.agents.policies.vla.minivla.architecture import Architecture, Tower
 from wmrl_envs.agents.policies.vla.minivla.model import MiniVLA
 from wmrl_envs.agents.policies.vla.minivla.network import PARTS, MiniVLANetwork
-from wmrl_envs.agents.policies.vla.minivla.run import Run
+from wmrl_envs.spaces import UnicodeText
 
-__all__ = ["ROWS", "SMALL", "STATISTICS", "byte_tokenizer", "small_network", "write_run"]
+__all__ = [
+    "ROWS",
+    "SMALL",
+    "STATISTICS",
+    "PushEnv",
+    "byte_tokenizer",
+    "push_envs",
+    "small_model",
+    "small_network",
+    "write_run",
+]
 
 SMALL = Architecture(
     dino=Tower(
@@ -99,3 +112,37 @@ def small_model(folder: Path, network: MiniVLANetwork | None = None, **settings:
     return MiniVLA.from_pretrained(
         folder, tokenizer=byte_tokenizer(), architecture=SMALL, **settings
     )
+
+
+class PushEnv(gym.Env[dict[str, Any], Any]):
+    """Two steps before a coloured wall; the reward is the share of them that went forward."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Dict(
+            task=UnicodeText(99), agentview_image=spaces.Box(0, 255, (32, 32, 3), np.uint8)
+        )
+        self.action_space = spaces.Box(-1, 1, (7,), np.float32)
+        self._steps = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The colour is the seed's."""
+        super().reset(seed=seed)
+        self._colour = self.np_random.integers(0, 256, 3, dtype=np.uint8)
+        self._steps = 0
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Forward is positive."""
+        self._steps += 1
+        return self._observation(), float(action[0] > 0) / 2, self._steps == 2, False, {}
+
+    def _observation(self) -> dict[str, Any]:
+        image = np.broadcast_to(self._colour, (32, 32, 3)).copy()
+        return {"task": "push forward", "agentview_image": image}
+
+
+def push_envs(count: int) -> gym.vector.SyncVectorEnv:
+    """``count`` such worlds in one process."""
+    return gym.vector.SyncVectorEnv([PushEnv] * count)
