@@ -1,6 +1,5 @@
 """One small model for all tests that only look at it."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest

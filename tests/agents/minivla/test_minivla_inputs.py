@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from testing_minivla import byte_tokenizer
 
-from wmrl_envs.agents.policies.vla.minivla.images import prepared
 from wmrl_envs.agents.policies.vla.minivla.model import MiniVLA
 from wmrl_envs.agents.policies.vla.minivla.prompts import embedding_rows, extended, qwen_prompt
+from wmrl_envs.agents.policies.vla.pretrained.images import prepared
 from wmrl_envs.libero.cameras import oriented
 
 pytestmark = pytest.mark.model

@@ -113,6 +113,6 @@ _QWEN25_05B: dict[str, Any] = {
 }
 
 PUBLISHED = Architecture(_DINO, _SIGLIP, _QWEN25_05B)
-"""``prism-qwen25-*-dinosiglip-224px+0_5b``: timm's ``vit_large_patch14_reg4_dinov2`` and
-``vit_so400m_patch14_siglip_224`` beside Qwen2.5-0.5B, of the repository Stanford-ILIAD/openvla-mini.
+"""``prism-qwen25-*-dinosiglip-224px+0_5b`` of the repository Stanford-ILIAD/openvla-mini: timm's
+``vit_large_patch14_reg4_dinov2`` and ``vit_so400m_patch14_siglip_224`` beside Qwen2.5-0.5B.
 """

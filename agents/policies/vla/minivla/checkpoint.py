@@ -1,15 +1,14 @@
 """Checkpoints as prismatic writes them: one file of three state dicts, every key accounted for."""
 
-import copy
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from wmrl_envs.agents.policies.vla.minivla.architecture import Architecture
 from wmrl_envs.agents.policies.vla.minivla.network import PARTS, MiniVLANetwork
+from wmrl_envs.agents.policies.vla.pretrained.adapters import merged
 
 __all__ = ["CheckpointError", "checkpoint_name", "find_checkpoint", "read_network", "state_of"]
 
@@ -83,9 +82,8 @@ def read_network(path: Path, architecture: Architecture) -> MiniVLANetwork:
 def state_of(network: MiniVLANetwork) -> State:
     """Returns the network's weights in the checkpoint's layout, LoRA adapters merged into them."""
     state = {part: dict(getattr(network, part).state_dict()) for part in PARTS}
-    if hasattr(network.llm, "merge_and_unload"):
-        merged = copy.deepcopy(network.llm).merge_and_unload()
-        state["llm_backbone"] = {f"llm.{name}": v for name, v in merged.state_dict().items()}
+    language = merged(network.llm).state_dict()
+    state["llm_backbone"] = {f"llm.{name}": value for name, value in language.items()}
     return state
 
 

@@ -13,7 +13,6 @@ from torch import nn
 from wmrl_envs.agents.policies.vla.action_tokens import ActionTokenizer
 from wmrl_envs.agents.policies.vla.base import ModelInput
 from wmrl_envs.agents.policies.vla.minivla import prompts
-from wmrl_envs.agents.policies.vla.minivla.adapters import add_lora
 from wmrl_envs.agents.policies.vla.minivla.architecture import Architecture
 from wmrl_envs.agents.policies.vla.minivla.checkpoint import (
     CheckpointError,
@@ -22,10 +21,11 @@ from wmrl_envs.agents.policies.vla.minivla.checkpoint import (
     read_network,
     state_of,
 )
-from wmrl_envs.agents.policies.vla.minivla.decoding import MiniVLADecoding
-from wmrl_envs.agents.policies.vla.minivla.images import prepared
 from wmrl_envs.agents.policies.vla.minivla.network import MiniVLANetwork
 from wmrl_envs.agents.policies.vla.minivla.run import Run, local_run
+from wmrl_envs.agents.policies.vla.pretrained.adapters import with_lora
+from wmrl_envs.agents.policies.vla.pretrained.decoding import EmbeddedDecoding
+from wmrl_envs.agents.policies.vla.pretrained.images import prepared
 from wmrl_envs.agents.policies.vla.pretrained.statistics import chosen_statistics, libero_actions
 
 __all__ = ["MiniVLA"]
@@ -152,9 +152,13 @@ class MiniVLA(nn.Module):
         """Freezes the weights and adds LoRA adapters to the language model; returns itself.
 
         Args:
-            **settings: See :func:`wmrl_envs.agents.policies.vla.minivla.adapters.add_lora`.
+            **settings: ``rank``, ``alpha`` and ``targets``, see
+                :func:`wmrl_envs.agents.policies.vla.pretrained.adapters.with_lora`.
         """
-        add_lora(self.network, **settings)
+        llm = with_lora(self.network.llm, **settings)
+        self.network.projector.requires_grad_(False)
+        self.network.vision_backbone.requires_grad_(False)
+        self.network.llm_backbone.llm = llm
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "MiniVLA":
@@ -184,13 +188,13 @@ class MiniVLA(nn.Module):
 
     def start(
         self, prompts: Sequence[tuple[int, ...]], contexts: Sequence[Mapping[str, NDArray[Any]]]
-    ) -> MiniVLADecoding:
+    ) -> EmbeddedDecoding:
         """Passes B prompts and pictures through the network; gradients are kept."""
         images = torch.from_numpy(np.stack([context["image"] for context in contexts]))
         embeddings, mask = self.network.embed(images, prompts)
         columns = torch.arange(self.action_tokenizer.bins, device=self.device)
         tokens = self.action_tokenizer.tokens(columns)
-        return MiniVLADecoding(self.network, embeddings, mask, tokens)
+        return EmbeddedDecoding(self.network.llm, embeddings, mask, tokens)
 
     def to_actions(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
         """Scales decoded values (B, A) to LIBERO's actions, whose gripper closes at 1."""

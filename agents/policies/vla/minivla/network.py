@@ -13,6 +13,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from wmrl_envs.agents.policies.vla.minivla.architecture import Architecture
 from wmrl_envs.agents.policies.vla.minivla.vision import VisionTower
+from wmrl_envs.agents.policies.vla.pretrained.decoding import embedded
 
 __all__ = ["PARTS", "MiniVLANetwork"]
 
@@ -75,17 +76,7 @@ class MiniVLANetwork(nn.Module):
             number of patches and the longest prompt's length together.
         """
         patches = self.projector(self.vision_backbone(images.to(self.device)))
-        rows = [self._row(prompt, seen) for prompt, seen in zip(prompts, patches, strict=True)]
-        longest = max(len(row) for row in rows)
-        padded = [nn.functional.pad(row, (0, 0, longest - len(row), 0)) for row in rows]
-        lengths = torch.tensor([len(row) for row in rows], device=self.device)
-        places = torch.arange(longest, device=self.device)
-        return torch.stack(padded), (places >= longest - lengths[:, None]).long()
-
-    def _row(self, prompt: Sequence[int], patches: torch.Tensor) -> torch.Tensor:
-        ids = torch.tensor(prompt, dtype=torch.long, device=self.device)
-        tokens = self.llm.get_input_embeddings()(ids)
-        return torch.cat([tokens[:1], patches, tokens[1:]])
+        return embedded(self.llm, prompts, patches)
 
 
 class _VisionBackbone(nn.Module):

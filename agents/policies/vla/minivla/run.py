@@ -1,4 +1,4 @@
-"""Run folders as openvla-mini leaves them: what the model is, what it was trained on, its weights."""
+"""Run folders as openvla-mini leaves them: what the model is, and what it was trained on."""
 
 import json
 import re

@@ -1,10 +1,10 @@
 """Vision transformers with timm's parameter names, as prismatic checkpoints hold them.
 
-The pictures that a MiniVLA sees pass through a DINOv2 (arXiv 2304.07193, with registers, 2309.16588)
-and a SigLIP (2303.15343) transformer; of each it takes the patches of the last block but one, before
-any final norm (prismatic VLMs, arXiv 2402.07865). The last block, the final norm and SigLIP's
-pooling head stand in the checkpoint all the same, so they stand here, and nothing passes through
-them.
+The pictures that a MiniVLA sees pass through a DINOv2 (arXiv 2304.07193; with registers, arXiv
+2309.16588) and a SigLIP transformer (arXiv 2303.15343). Of each it takes the patches of the last
+block but one, before any final norm (prismatic VLMs, arXiv 2402.07865). The last block, the final
+norm and SigLIP's pooling head stand in the checkpoint all the same, so they stand here, and nothing
+passes through them.
 """
 
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ __all__ = ["ActionStatistics", "chosen_statistics", "libero_actions"]
 
 @dataclass(frozen=True)
 class ActionStatistics:
-    """The range of the actions that a model was trained on, as OpenVLA normalises (arXiv 2406.09246).
+    """The range of the actions that a model was trained on, as in OpenVLA (arXiv 2406.09246).
 
     Attributes:
         q01: (A,), the 1 % quantile of each value of an action.
