@@ -1,6 +1,5 @@
 """One small model for all tests that only look at it."""
 
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

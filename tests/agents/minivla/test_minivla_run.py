@@ -75,7 +75,9 @@ def test_an_unreachable_hub_is_named_with_the_way_around_it(
         raise LocalEntryNotFoundError("no connection")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    with pytest.raises(OSError, match=r"(?s)'org/run'.*copy the run folder .*no connection"):
+    with pytest.raises(
+        OSError, match=r"(?s)'org/run'.*copy the folder \(config.json, .*no connection"
+    ):
         MiniVLA.from_pretrained("org/run", tokenizer=byte_tokenizer())
 
 

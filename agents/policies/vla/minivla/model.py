@@ -1,6 +1,5 @@
 """MiniVLA as a policy's network: observations in, scores of action tokens out."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from wmrl_envs.agents.policies.vla.minivla.run import Run, local_run
 from wmrl_envs.agents.policies.vla.pretrained.adapters import with_lora
 from wmrl_envs.agents.policies.vla.pretrained.decoding import EmbeddedDecoding
 from wmrl_envs.agents.policies.vla.pretrained.images import prepared
+from wmrl_envs.agents.policies.vla.pretrained.sharing import sharing_copy
 from wmrl_envs.agents.policies.vla.pretrained.statistics import chosen_statistics, libero_actions
 
 __all__ = ["MiniVLA"]
@@ -163,11 +163,7 @@ class MiniVLA(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "MiniVLA":
         """Copies what learns, and shares what does not."""
-        shared = [self.tokenizer, *(p for p in self.parameters() if not p.requires_grad)]
-        memo.update({id(value): value for value in shared})
-        twin = self.__class__.__new__(self.__class__)
-        memo[id(self)] = twin
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        twin: MiniVLA = sharing_copy(self, memo, self.tokenizer)
         return twin
 
     def encode(self, observation: Mapping[str, Any]) -> ModelInput:

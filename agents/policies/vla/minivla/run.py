@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmrl_envs.agents.policies.vla.minivla.architecture import PUBLISHED, Architecture
+from wmrl_envs.agents.policies.vla.pretrained.hub import downloaded
 
 __all__ = ["Run", "local_run"]
 
@@ -93,24 +94,8 @@ def local_run(source: str | Path, step: int | None = None, revision: str | None 
     Raises:
         OSError: It is neither a local folder nor reachable on the Hub.
     """
-    if Path(source).is_dir():
-        return Path(source)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
     weights = "checkpoints/step-*.pt" if step is None else f"checkpoints/step-{step:06d}-*.pt"
-    try:
-        folder = snapshot_download(
-            str(source), revision=revision, allow_patterns=[_CONFIG, _STATISTICS, weights]
-        )
-    except (OSError, HfHubHTTPError, HFValidationError) as error:
-        raise OSError(
-            f"cannot load a MiniVLA from {str(source)!r}: there is no such local folder, and the "
-            "Hugging Face Hub gave none. Where the Hub cannot be reached, copy the run folder "
-            f"({_CONFIG}, {_STATISTICS}, checkpoints/) to this machine and pass its path. "
-            f"({type(error).__name__}: {error})"
-        ) from error
-    return Path(folder)
+    return downloaded(source, revision, [_CONFIG, _STATISTICS, weights])
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pictures as a MiniVLA was trained on them."""
+"""Pictures as OpenVLA, MiniVLA and their kin were trained on them."""
 
 from typing import Any
 
@@ -18,13 +18,15 @@ def prepared(image: Image, size: int, *, crop: bool = False) -> Image:
 
     The recipe of openvla-mini's LIBERO evaluation: Lanczos to a square (Pillow's, which first
     averages where it shrinks), then, for models trained with image augmentation, the middle 90 % of
-    the area, scaled back bilinearly. There the picture comes from the renderer upside down and is
-    flipped vertically, nothing more: pass pictures of ``orientation="upright"``
-    (:func:`wmrl_envs.libero.cameras.oriented`), whose left and right are the scene's own.
-    OpenVLA's models want ``"rot180"`` instead.
+    the area, scaled back bilinearly.
+
+    How the picture must be turned is the model's affair. The renderer hands it over upside down.
+    MiniVLA saw it flipped vertically, nothing more: ``orientation="upright"`` of the LIBERO
+    environment (:func:`wmrl_envs.libero.cameras.oriented`), in which left and right are the
+    scene's own. OpenVLA saw it turned by 180 degrees, ``"rot180"``.
 
     Args:
-        image: (H, W, 3), uint8, upright.
+        image: (H, W, 3), uint8, turned as the model wants it.
         size: The side, pixels.
         crop: Take the middle?
 
