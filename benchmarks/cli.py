@@ -29,6 +29,7 @@ from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.demos import Demos
 from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
+from wmrl_envs.benchmarks.commands.sft import Sft
 from wmrl_envs.benchmarks.commands.tasks import Tasks
 from wmrl_envs.benchmarks.commands.train import Train
 from wmrl_envs.benchmarks.commands.world_model import WorldModelGroup
@@ -49,6 +50,7 @@ _COMMANDS = (
     Annotated[Demo, subcommand("demo")]
     | Annotated[Train, subcommand("train")]
     | Annotated[Eval, subcommand("eval")]
+    | Annotated[Sft, subcommand("sft")]
     | Annotated[Collect, subcommand("collect")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Demos, subcommand("demos")]

@@ -93,6 +93,17 @@ class VLAModel(Protocol):
         """
         ...
 
+    def from_actions(self, actions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Turns actions of the environment into values to be encoded, for cloning.
+
+        Args:
+            actions: (B, *action_shape).
+
+        Returns:
+            The same shape, float64; those beyond [-1, 1] will be clipped.
+        """
+        ...
+
     def eval(self) -> Any:
         """Switches dropout and the like off."""
         ...

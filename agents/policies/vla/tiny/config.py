@@ -40,7 +40,7 @@ class TinyVLAConfig:
     objects: int = 8
     fixture_joints: int = 3
     state_tokens: int = 4
-    instruction_tokens: int = 24
+    instruction_tokens: int = 20
     instruction_vocabulary: int = 512
     width: int = 128
     layers: int = 2

@@ -144,6 +144,15 @@ class TinyVLA(nn.Module):
         """Actions are the decoded values themselves."""
         return values.astype(np.float32)
 
+    def from_actions(self, actions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Values to be encoded are the actions themselves."""
+        return actions.astype(np.float64)
+
+    def fit_statistics(self, contexts: Sequence[Mapping[str, NDArray[Any]]]) -> None:
+        """Takes mean and spread of the states from the data that will be cloned."""
+        if self.state is not None:
+            self.state.fit(np.stack([context["state"] for context in contexts]))
+
     def _prefix(
         self, prompts: Sequence[tuple[int, ...]], contexts: Sequence[Mapping[str, NDArray[Any]]]
     ) -> torch.Tensor:
@@ -219,7 +228,7 @@ def _body(config: TinyVLAConfig) -> Any:
         LlamaConfig(
             vocab_size=1,
             hidden_size=config.width,
-            intermediate_size=3 * config.width,
+            intermediate_size=2 * config.width,
             num_hidden_layers=config.layers,
             num_attention_heads=config.heads,
             num_key_value_heads=config.heads,

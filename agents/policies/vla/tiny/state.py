@@ -12,32 +12,27 @@ from wmrl_envs.agents.policies.vla.tiny.config import TinyVLAConfig
 
 __all__ = ["StateFeatures", "state_vector"]
 
-_ROBOT = {
-    "robot0_eef_pos": 3,
-    "robot0_eef_quat": 4,
-    "robot0_gripper_qpos": 2,
-    "robot0_gripper_qvel": 2,
-    "robot0_joint_pos": 7,
-    "robot0_joint_vel": 7,
-}
-_ROBOT_SIZE = sum(_ROBOT.values())
-_POSE = 7
+# Velocities and joint angles are left out: a cloned policy takes its own motion for the reason of
+# the next one ("causal confusion", arXiv 1905.11979).
+_ROBOT = ("robot0_eef_pos", "robot0_eef_quat", "robot0_gripper_qpos")
+_POSE, _ROBOT_SIZE = 7, 9
+_TURNED, _PLACED = 6, 12
 _FAR, _NEAR = 0.15, 0.03
 """Metres: at the first scale the hand finds an object, at the second it grasps."""
-_STILL = 0.02
-"""Entries that hardly vary in the data are not blown up: m, rad, or m/s."""
+_STILL = 0.01
+"""Entries that hardly vary in the data are not blown up: m or rad."""
 
 
 def state_vector(observation: Mapping[str, Any], config: TinyVLAConfig) -> NDArray[np.float32]:
-    """Joins the entries of one observation, or of any number of moments.
+    """Joins the entries of one observation.
 
     Args:
-        observation: By name, as LIBERO's environment gives them; each may have a leading axis of
-            T moments. Poses and joints beyond those that the task has may be left out or zero.
+        observation: By name, as LIBERO's environment gives them. Poses and joints beyond those that
+            the task has may be left out or zero.
         config: Which entries, and for how many objects and joints there is room.
 
     Returns:
-        (D,) or (T, D), float32.
+        (D,), float32: the hand's pose and fingers; with objects also their poses, and joints.
 
     Raises:
         ValueError: An entry is missing, or there are too many objects or joints.
@@ -50,25 +45,23 @@ def state_vector(observation: Mapping[str, Any], config: TinyVLAConfig) -> NDArr
         )
     parts = [np.asarray(observation[name], np.float32) for name in _ROBOT]
     if config.sees_objects:
-        lead = parts[0].shape[:-1]
         sizes = {"object_poses": _POSE * config.objects, "fixture_joints": config.fixture_joints}
-        parts += [_fitted(name, observation.get(name, ()), lead, n) for name, n in sizes.items()]
-    return np.concatenate(parts, axis=-1)
+        parts += [_fitted(name, observation.get(name, ()), n) for name, n in sizes.items()]
+    return np.concatenate(parts)
 
 
-def _fitted(name: str, value: ArrayLike, lead: tuple[int, ...], size: int) -> NDArray[np.float32]:
+def _fitted(name: str, value: ArrayLike, size: int) -> NDArray[np.float32]:
     """The entry with zeros for the objects that a task does not have."""
-    given = np.asarray(value, np.float32)
-    given = given.reshape(*lead, -1) if given.size else np.zeros((*lead, 0), np.float32)
-    if given[..., size:].any():
-        raise ValueError(f"{name} must have at most {size} entries, got {given.shape[-1]}")
-    fitted = np.zeros((*lead, size), np.float32)
-    fitted[..., : given.shape[-1]] = given[..., :size]
+    given = np.asarray(value, np.float32).ravel()
+    if given[size:].any():
+        raise ValueError(f"{name} must have at most {size} entries, got {given.size}")
+    fitted = np.zeros(size, np.float32)
+    fitted[: given.size] = given[:size]
     return fitted
 
 
 class StateFeatures(nn.Module):
-    """Normalises state vectors and adds where the objects are as seen from the hand.
+    """Normalises state vectors and adds how hand and objects stand to each other.
 
     Args:
         config: The network's.
@@ -86,7 +79,7 @@ class StateFeatures(nn.Module):
         self._objects = config.objects if config.sees_objects else 0
         joints = config.fixture_joints if config.sees_objects else 0
         self.size = _ROBOT_SIZE + _POSE * self._objects + joints
-        self.features = self.size + 6 * self._objects
+        self.features = self.size + _TURNED + (_TURNED + _PLACED) * self._objects
         self.register_buffer("mean", torch.zeros(self.size))
         self.register_buffer("spread", torch.ones(self.size))
 
@@ -98,11 +91,44 @@ class StateFeatures(nn.Module):
     def forward(self, state: torch.Tensor) -> torch.Tensor:
         """(B, D) states to (B, F) features."""
         normal = ((state - self.mean) / self.spread).clamp(-5.0, 5.0)
-        if not self._objects:
-            return normal
+        hand = _rotation(state[:, 3:_POSE])
+        parts = [normal, _two_axes(hand)]
+        if self._objects:
+            parts.append(self._relations(state, hand).flatten(1))
+        return torch.cat(parts, dim=1)
+
+    def _relations(self, state: torch.Tensor, hand: torch.Tensor) -> torch.Tensor:
+        """(B, objects, features): where each object is from the hand, and the hand from it."""
         poses = state[:, _ROBOT_SIZE : _ROBOT_SIZE + _POSE * self._objects]
         poses = poses.view(-1, self._objects, _POSE)
         present = poses[..., 3:].any(dim=-1, keepdim=True)
-        offset = (poses[..., :3] - state[:, None, :3]) * present
-        near = torch.tanh(offset / _NEAR)
-        return torch.cat([normal, (offset / _FAR).flatten(1), near.flatten(1)], dim=1)
+        turned = _rotation(poses[..., 3:])
+        offset = state[:, None, :3] - poses[..., :3]
+        seen_from_object = (turned.transpose(-1, -2) @ offset[..., None])[..., 0]
+        places = [f(v) for v in (offset, seen_from_object) for f in (_at_far, _at_near)]
+        relative = _two_axes(turned.transpose(-1, -2) @ hand[:, None])
+        return torch.cat([*places, relative], dim=-1) * present
+
+
+def _at_far(offset: torch.Tensor) -> torch.Tensor:
+    return offset / _FAR
+
+
+def _at_near(offset: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(offset / _NEAR)
+
+
+def _two_axes(rotation: torch.Tensor) -> torch.Tensor:
+    """The first two columns (..., 6): continuous, unlike quaternions (arXiv 1812.07035)."""
+    return rotation[..., :2].flatten(-2)
+
+
+def _rotation(quaternion: torch.Tensor) -> torch.Tensor:
+    """(..., 4) x, y, z, w to matrices (..., 3, 3); zeros give the unit matrix."""
+    x, y, z, w = quaternion.unbind(-1)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+    return torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)
