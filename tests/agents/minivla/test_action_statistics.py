@@ -9,6 +9,7 @@ from testing_minivla import STATISTICS
 from wmrl_envs.agents.policies.vla.pretrained.statistics import (
     ActionStatistics,
     chosen_statistics,
+    dataset_actions,
     libero_actions,
 )
 
@@ -36,6 +37,21 @@ def test_an_open_gripper_is_minus_one_and_a_closed_one_is_one(
     action = libero_actions([[0.1, gripper]])
     assert action.dtype == np.float32
     assert action[0].tolist() == [pytest.approx(0.1), expected]
+
+
+def test_actions_find_their_way_back() -> None:
+    _, statistics = chosen_statistics(STATISTICS, None)
+    actions = np.array([[-0.5, 0.5, 0.1, 0.05, -0.2, 0.3, -1.0], [0, 0, 0, 0, 0, 0, 1.0]])
+    values = statistics.normalized(dataset_actions(actions))
+    assert values[0] == pytest.approx([-1, 0.5, -0.6, 0.5, -1, 1, 1])
+    assert values[1, 6] == 0
+    assert libero_actions(statistics.unnormalized(values)) == pytest.approx(actions)
+
+
+def test_a_value_that_never_varied_stays_finite() -> None:
+    statistics = ActionStatistics.from_dict({"q01": [2.0], "q99": [2.0]})
+    assert statistics.normalized([2.0]).tolist() == [-1.0]
+    assert statistics.unnormalized([-1.0]).tolist() == [2.0]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,14 @@ def test_decoded_values_become_actions_of_libero(model: MiniVLA) -> None:
     )
 
 
+def test_tokens_of_an_action_decode_to_it(model: MiniVLA) -> None:
+    actions = np.array([[0.2, -0.4, 0.3, 0.02, 0.1, -0.3, 1.0]], np.float32)
+    tokens = model.action_tokenizer.encode(model.from_actions(actions))
+    again = model.to_actions(model.action_tokenizer.decode(tokens))
+    # Half a bin of the widest range, 2 units.
+    assert again == pytest.approx(actions, abs=1 / 255 + 1e-6)
+
+
 def test_an_observation_without_picture_or_instruction_is_refused(model: MiniVLA) -> None:
     with pytest.raises(ValueError, match=r"'agentview_image' and 'task', \['agentview_image'\]"):
         model.encode({"task": "go"})

@@ -26,7 +26,11 @@ from wmrl_envs.agents.policies.vla.pretrained.adapters import with_lora
 from wmrl_envs.agents.policies.vla.pretrained.decoding import EmbeddedDecoding
 from wmrl_envs.agents.policies.vla.pretrained.images import prepared
 from wmrl_envs.agents.policies.vla.pretrained.sharing import sharing_copy
-from wmrl_envs.agents.policies.vla.pretrained.statistics import chosen_statistics, libero_actions
+from wmrl_envs.agents.policies.vla.pretrained.statistics import (
+    chosen_statistics,
+    dataset_actions,
+    libero_actions,
+)
 
 __all__ = ["MiniVLA"]
 
@@ -195,6 +199,10 @@ class MiniVLA(nn.Module):
     def to_actions(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
         """Scales decoded values (B, A) to LIBERO's actions, whose gripper closes at 1."""
         return libero_actions(self.statistics.unnormalized(values))
+
+    def from_actions(self, actions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Scales LIBERO's actions (B, A) to values that have tokens: the way back."""
+        return self.statistics.normalized(dataset_actions(actions))
 
 
 def _check_vocabulary(tokenizer: Any, network: MiniVLANetwork) -> None:

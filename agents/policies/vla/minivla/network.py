@@ -55,7 +55,7 @@ class MiniVLANetwork(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.projector.projector[0].weight.device
+        return next(self.projector.parameters()).device
 
     @property
     def llm(self) -> Any:

@@ -19,7 +19,11 @@ from wmrl_envs.agents.policies.vla.pretrained.hub import downloaded
 from wmrl_envs.agents.policies.vla.pretrained.images import prepared
 from wmrl_envs.agents.policies.vla.pretrained.remote import load_remote
 from wmrl_envs.agents.policies.vla.pretrained.sharing import sharing_copy
-from wmrl_envs.agents.policies.vla.pretrained.statistics import chosen_statistics, libero_actions
+from wmrl_envs.agents.policies.vla.pretrained.statistics import (
+    chosen_statistics,
+    dataset_actions,
+    libero_actions,
+)
 
 __all__ = ["OpenVLA", "openvla_prompt"]
 
@@ -193,6 +197,10 @@ class OpenVLA(nn.Module):
     def to_actions(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
         """Scales decoded values (B, A) to LIBERO's actions, whose gripper closes at 1."""
         return libero_actions(self.statistics.unnormalized(values))
+
+    def from_actions(self, actions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Scales LIBERO's actions (B, A) to values that have tokens: the way back."""
+        return self.statistics.normalized(dataset_actions(actions))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "OpenVLA":
         """Copies what learns, and shares what does not."""

@@ -39,6 +39,6 @@ def load_remote(folder: Path, *, trust_remote_code: bool, dtype: Any = None) -> 
             f"auto_map, got {sorted(classes)}"
         )
     # Through the class itself: transformers 5 has no AutoModelForVision2Seq any more.
-    kind = get_class_from_dynamic_module(found[0], folder)
+    kind: Any = get_class_from_dynamic_module(found[0], folder)
     model = kind.from_pretrained(folder, config=config, dtype=dtype or "auto")
     return model.eval(), AutoProcessor.from_pretrained(folder, trust_remote_code=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ActionStatistics", "chosen_statistics", "libero_actions"]
+__all__ = ["ActionStatistics", "chosen_statistics", "dataset_actions", "libero_actions"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ class ActionStatistics:
         scaled = 0.5 * (array + 1) * (self.q99 - self.q01) + self.q01
         return np.where(self.mask, scaled, array)
 
+    def normalized(self, actions: ArrayLike) -> NDArray[np.float64]:
+        """Maps ``q01`` to -1 and ``q99`` to 1 where the mask says so, (..., A).
+
+        A value that never varied is mapped to -1, the nearest that its range has.
+        """
+        array = np.asarray(actions, dtype=np.float64)
+        width = np.where(self.q99 > self.q01, self.q99 - self.q01, np.inf)
+        return np.where(self.mask, 2 * (array - self.q01) / width - 1, array)
+
 
 def chosen_statistics(datasets: Mapping[str, Any], key: str | None) -> tuple[str, ActionStatistics]:
     """Picks the statistics of one training dataset.
@@ -96,4 +105,18 @@ def libero_actions(actions: ArrayLike) -> NDArray[np.float32]:
     result = np.array(actions, dtype=np.float32)
     # A zero must not become -0.0: it would show in logs and in equality of bytes.
     result[..., -1] = 0.0 - np.sign(2 * np.asarray(actions, dtype=np.float64)[..., -1] - 1)
+    return result
+
+
+def dataset_actions(actions: ArrayLike) -> NDArray[np.float64]:
+    """Turns LIBERO's actions into those of the training data: the way back.
+
+    Args:
+        actions: (..., A), the gripper last: it closes at 1 and opens at -1.
+
+    Returns:
+        (..., A), float64, the gripper 0 where it closes and 1 where it opens.
+    """
+    result = np.array(actions, dtype=np.float64)
+    result[..., -1] = (1 - np.clip(result[..., -1], -1.0, 1.0)) / 2
     return result
