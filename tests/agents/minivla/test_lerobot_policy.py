@@ -1,5 +1,6 @@
 """LeRobot's policies in front of LIBERO's observations."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,6 @@ def test_rotations_are_axis_times_angle(quaternion: Any, turn: Any) -> None:
 def test_without_lerobot_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "lerobot.configs.policies", None)
+    monkeypatch.setitem(sys.modules, "lerobot.configs.policies", None)
     with pytest.raises(ImportError, match="pip install lerobot"):
         LeRobotPolicy.from_pretrained("org/policy")

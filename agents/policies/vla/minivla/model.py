@@ -126,7 +126,7 @@ class MiniVLA(nn.Module):
     def save_pretrained(
         self, path: str | Path, *, step: int = 0, epoch: int = 0, loss: float = 0.0
     ) -> Path:
-        """Writes a run folder that :meth:`from_pretrained`, and openvla-mini, can load.
+        """Writes a run folder in openvla-mini's layout, with the tokenizer beside it.
 
         LoRA adapters are merged into the weights.
 

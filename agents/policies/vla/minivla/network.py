@@ -91,11 +91,8 @@ class _VisionBackbone(nn.Module):
         """Returns (B, patches, widths of both towers) of (B, S, S, 3), uint8."""
         weight = self.dino_featurizer.patch_embed.proj.weight
         share = images.permute(0, 3, 1, 2).float() / 255.0
-        with torch.set_grad_enabled(torch.is_grad_enabled() and weight.requires_grad):
-            dino = self.dino_featurizer(_normalised(share, _DINO_MEAN, _DINO_STD, weight.dtype))
-            siglip = self.siglip_featurizer(
-                _normalised(share, _SIGLIP_MEAN, _SIGLIP_STD, weight.dtype)
-            )
+        dino = self.dino_featurizer(_normalised(share, _DINO_MEAN, _DINO_STD, weight.dtype))
+        siglip = self.siglip_featurizer(_normalised(share, _SIGLIP_MEAN, _SIGLIP_STD, weight.dtype))
         return torch.cat([dino, siglip], dim=2)
 
 
