@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.grpo import GRPO
     from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
+    from wmrl_envs.agents.policies.vla.minivla import MiniVLA
+    from wmrl_envs.agents.policies.vla.policy import VLAPolicy
+    from wmrl_envs.agents.policies.vla.pretrained import LeRobotPolicy, OpenVLA
+    from wmrl_envs.agents.policies.vla.tiny import TinyVLA
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
     from wmrl_envs.agents.trl import WMRLGRPOTrainer
@@ -36,11 +40,16 @@ _HOMES = {
     "GRPO": "grpo",
     "GRPOSettings": "settings",
     "LanguageModelPolicy": "policies.language_model",
+    "LeRobotPolicy": "policies.vla.pretrained",
+    "MiniVLA": "policies.vla.minivla",
+    "OpenVLA": "policies.vla.pretrained",
     "Rollout": "rollout",
     "collect": "rollout",
+    "TinyVLA": "policies.vla.tiny",
     "TokenBatch": "policies.base",
     "TokenLogProbs": "policies.base",
     "TokenPolicy": "policies.base",
+    "VLAPolicy": "policies.vla.policy",
     "WMRLGRPOTrainer": "trl",
 }
 
@@ -55,11 +64,16 @@ __all__ = [
     "Evaluation",
     "GRPOSettings",
     "LanguageModelPolicy",
+    "LeRobotPolicy",
+    "MiniVLA",
+    "OpenVLA",
     "ProgressBarCallback",
     "Rollout",
+    "TinyVLA",
     "TokenBatch",
     "TokenLogProbs",
     "TokenPolicy",
+    "VLAPolicy",
     "WMRLGRPOTrainer",
     "clustered_interval",
     "collect",

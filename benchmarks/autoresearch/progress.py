@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -68,12 +69,20 @@ def _size(path: Path) -> int:
 
 def _state(folder: Path) -> tuple[int, str]:
     steps, evaluations = (read_lines(folder / file) for file in _FILES)
-    note = f"{steps[-1]['costs']['executions']} executions" if steps else "starting"
+    note = _newest(steps[-1]) if steps else "starting"
     if evaluations:
         rewards = [episode["reward"] for episode in evaluations[-1]["train"]]
         mean = f"{sum(rewards) / len(rewards):.2f}" if rewards else "nothing"
         note += f", evaluated {mean}"
     return (steps[-1]["step"] if steps else 0), note
+
+
+def _newest(record: Mapping[str, Any]) -> str:
+    if "costs" in record:
+        return f"{record['costs']['executions']} executions"
+    success, reward = (record.get(f"rollout/{name}") for name in ("success", "reward_mean"))
+    said = "" if reward is None else f", reward {reward:.2f}"
+    return f"success {success:.2f}{said}"
 
 
 @contextmanager

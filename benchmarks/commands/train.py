@@ -1,20 +1,21 @@
-"""``wmrl train``: one arm of the main job, with a run folder that can be resumed."""
+"""``wmrl train``: one reward arm, with a run folder that can be resumed."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 from rich.console import Console
-from tyro.conf import Positional
+from tyro.conf import Positional, subcommand
 
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.commands.base import setting_errors, stopped_by_signals, usage_errors
+from wmrl_envs.benchmarks.commands.train_libero import TrainLibero
 
 __all__ = ["Train"]
 
 
 @dataclass(frozen=True)
-class Train:
+class TrainAutoResearch:
     """Train a language model to solve machine-learning tasks, under one reward arm.
 
     The run folder holds the settings, the execution log, a line a step, the evaluations,
@@ -22,8 +23,6 @@ class Train:
     from its last checkpoint.
     """
 
-    track: Positional[Literal["autoresearch"]]
-    """What to train on."""
     out: Positional[Path]
     """The run folder."""
     log: Path | None = None
@@ -47,3 +46,17 @@ class Train:
             train(self.config, self.out, self.log)
         console.print(f"Wrote {self.out}", markup=False, highlight=False, soft_wrap=True)
         return 0
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent under one reward arm."""
+
+    command: (
+        Annotated[TrainAutoResearch, subcommand("autoresearch")]
+        | Annotated[TrainLibero, subcommand("libero")]
+    )
+
+    def run(self, console: Console) -> int:
+        """Trains what was chosen."""
+        return self.command.run(console)
