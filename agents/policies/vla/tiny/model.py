@@ -30,8 +30,9 @@ class TinyVLA(nn.Module):
     """A causal transformer over words, picture patches, state tokens and action tokens.
 
     Its body is a small Llama of transformers. The prefix has one length, so that no row is padded;
-    each action token's input says which number of the chunk comes next. The head knows the 256
-    action tokens alone.
+    each action token's input says which number of the chunk comes next, and holds a summary of what
+    is seen: attention alone takes many more examples to find out that it matters. The head knows
+    the 256 action tokens alone.
 
     Args:
         config: The shapes.
@@ -64,6 +65,7 @@ class TinyVLA(nn.Module):
         self.state_tokens = _state_encoder(self.state, config)
         self.actions = ActionEmbedding(self.action_tokenizer, width)
         self.slots = nn.Parameter(torch.randn(chunk * _ACTION_SIZE, width) * 0.1)
+        self.glance = nn.Linear(self._seen_tokens * width, width)
         self.body = _body(config)
         self.head = nn.Linear(width, _BINS)
 
@@ -138,7 +140,9 @@ class TinyVLA(nn.Module):
         self, prompts: Sequence[tuple[int, ...]], contexts: Sequence[Mapping[str, NDArray[Any]]]
     ) -> "TinyDecoding":
         """Passes instructions, pictures and states through the network."""
-        return TinyDecoding(self, self._prefix(prompts, contexts))
+        words = self.words(torch.tensor(prompts, device=self.device))
+        seen = self._tokens_seen(words, contexts)
+        return TinyDecoding(self, torch.cat([words, seen], dim=1), self.glance(seen.flatten(1)))
 
     def to_actions(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
         """Actions are the decoded values themselves."""
@@ -153,21 +157,23 @@ class TinyVLA(nn.Module):
         if self.state is not None:
             self.state.fit(np.stack([context["state"] for context in contexts]))
 
-    def _prefix(
-        self, prompts: Sequence[tuple[int, ...]], contexts: Sequence[Mapping[str, NDArray[Any]]]
+    def _tokens_seen(
+        self, words: torch.Tensor, contexts: Sequence[Mapping[str, NDArray[Any]]]
     ) -> torch.Tensor:
-        """(B, P, width), the last one asking for the first action token."""
-        words = self.words(torch.tensor(prompts, device=self.device))
-        parts = [words]
+        """(B, S, width): what pictures and state become, given (B, W, width) words."""
+        parts = []
         for name, camera in zip(self.config.cameras, self.cameras, strict=False):
             parts.append(camera(self._stacked(contexts, f"{name}_image")))
         if self.state is not None and self.state_tokens is not None:
             features = self.state(self._stacked(contexts, "state"))
             told = torch.cat([features, words.mean(dim=1)], dim=1)
-            encoded = self.state_tokens(told).unflatten(1, (self.config.state_tokens, -1))
-            parts.append(encoded)
-        parts.append(self.slots[:1].expand(len(words), 1, -1))
+            parts.append(self.state_tokens(told).unflatten(1, (self.config.state_tokens, -1)))
         return torch.cat(parts, dim=1)
+
+    @property
+    def _seen_tokens(self) -> int:
+        images = len(self.cameras) * (self.config.image_size // 16) ** 2
+        return images + (self.config.state_tokens if self.config.sees_state else 0)
 
     def _stacked(self, contexts: Sequence[Mapping[str, Any]], name: str) -> torch.Tensor:
         return torch.from_numpy(np.stack([c[name] for c in contexts])).to(self.device)
@@ -178,24 +184,27 @@ class TinyDecoding:
 
     Args:
         model: The network.
-        prefix: (B, P, width), embedded.
+        prefix: (B, P, width), words and what is seen, embedded.
+        glance: (B, width), added to the input of every action token.
     """  # noqa: E501
 
     logits: torch.Tensor
 
-    def __init__(self, model: TinyVLA, prefix: torch.Tensor) -> None:
+    def __init__(self, model: TinyVLA, prefix: torch.Tensor, glance: torch.Tensor) -> None:
         self._model = model
+        self._glance = glance[:, None]
         self._cache: Any = None
         self._cache_name = cache_name(model.body)
         self._appended = 0
-        self.logits = self._forward(prefix)[:, -1]
+        first = self._glance + model.slots[0]
+        self.logits = self._forward(torch.cat([prefix, first], dim=1))[:, -1]
 
     def append(self, tokens: torch.Tensor) -> torch.Tensor:
         """Appends (B, T) tokens; returns the (B, T, 256) logits after each of them."""
         first = self._appended + 1
         self._appended += tokens.shape[1]
         slots = self._model.slots[first : self._appended + 1]
-        logits = self._forward(self._model.actions(tokens) + slots)
+        logits = self._forward(self._model.actions(tokens) + slots + self._glance)
         self.logits = logits[:, -1]
         return logits
 
