@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.diagnostics import DiagnosticsCallback
     from wmrl_envs.agents.evaluation import Evaluation, clustered_interval, evaluate
     from wmrl_envs.agents.grpo import GRPO
+    from wmrl_envs.agents.history import HistoryObservation
     from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
+    from wmrl_envs.agents.policies.chat import ChatPolicy
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
@@ -35,6 +37,8 @@ _HOMES = {
     "evaluate": "evaluation",
     "GRPO": "grpo",
     "GRPOSettings": "settings",
+    "HistoryObservation": "history",
+    "ChatPolicy": "policies.chat",
     "LanguageModelPolicy": "policies.language_model",
     "Rollout": "rollout",
     "collect": "rollout",
@@ -49,11 +53,13 @@ __all__ = [
     "Advantages",
     "BaseCallback",
     "CallbackList",
+    "ChatPolicy",
     "CheckpointCallback",
     "DiagnosticsCallback",
     "EvalCallback",
     "Evaluation",
     "GRPOSettings",
+    "HistoryObservation",
     "LanguageModelPolicy",
     "ProgressBarCallback",
     "Rollout",
