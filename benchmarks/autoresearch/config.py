@@ -10,6 +10,7 @@ from wmrl_envs.benchmarks.autoresearch.arms import ARMS
 from wmrl_envs.benchmarks.autoresearch.records import SettingsError, write_record
 
 SandboxKind = Literal["warm", "cold"]
+WorldModelKind = Literal["regression", "policy"]
 
 TRAIN_TASKS = (
     "breast-cancer",
@@ -65,7 +66,9 @@ class RunConfig:
     log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
-    """`embedded`, or a folder or Hub id of a causal language model."""
+    """`embedded`, `smollm2`, or a folder or Hub id of a causal language model."""
+    world_model: WorldModelKind = "regression"
+    """`policy`: the frozen backbone of the policy itself (with an adapter: `smollm2`) grades."""
     train_tasks: tuple[str, ...] = TRAIN_TASKS
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
@@ -98,6 +101,10 @@ class RunConfig:
         if self.sandbox not in get_args(SandboxKind):
             raise SettingsError(
                 f"sandbox must be one of {get_args(SandboxKind)}, got {self.sandbox!r}"
+            )
+        if self.world_model not in get_args(WorldModelKind):
+            raise SettingsError(
+                f"world_model must be one of {get_args(WorldModelKind)}, got {self.world_model!r}"
             )
         if not 0 < self.anchors <= 1:
             raise SettingsError(f"anchors must lie in (0, 1], got {self.anchors!r}")

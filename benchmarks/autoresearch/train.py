@@ -24,6 +24,7 @@ from wmrl_envs.benchmarks.autoresearch.records import (
     keep_until,
 )
 from wmrl_envs.benchmarks.autoresearch.setup import (
+    GradingModel,
     TimedWorldModel,
     check_tasks,
     collect_log,
@@ -64,7 +65,7 @@ def _run(
     config: RunConfig, policy: LanguageModelPolicy, folder: Path, log_folder: Path | None
 ) -> None:
     arm = ARMS[config.arm].with_anchors(config.anchors)
-    world_model = _world_model(config, arm, folder, log_folder)
+    world_model = _world_model(config, arm, policy, folder, log_folder)
     with make_sandbox(config) as sandbox, ExitStack() as opened:
         executing = opened.enter_context(
             closing(make_envs(config, config.train_tasks, config.num_envs, sandbox))
@@ -113,18 +114,35 @@ def _save(policy: LanguageModelPolicy, folder: Path) -> None:
 
 
 def _world_model(
-    config: RunConfig, arm: Arm, folder: Path, log_folder: Path | None
-) -> TimedWorldModel | None:
+    config: RunConfig,
+    arm: Arm,
+    policy: LanguageModelPolicy,
+    folder: Path,
+    log_folder: Path | None,
+) -> GradingModel | None:
     if not arm.world_model:
         return None
     if log_folder is None:
         log_folder = folder
         if not (folder / "log_costs.json").exists():
             collect_log(config, folder, config.log_episodes)
+    if config.world_model == "policy":
+        return _self_grading(config, policy, log_folder)
     return TimedWorldModel(log_folder, config.log_episodes, config.seed)
 
 
-def _start_correction(envs: VectorEnv, world_model: TimedWorldModel) -> None:
+def _self_grading(config: RunConfig, policy: LanguageModelPolicy, folder: Path) -> GradingModel:
+    from wmrl_envs.benchmarks.autoresearch.self_grading import SelfGrading
+
+    try:
+        return SelfGrading(policy, folder, config.log_episodes)
+    except TypeError as error:
+        raise SettingsError(
+            f"world_model='policy' needs a policy with an adapter, got {config.policy!r}: {error}"
+        ) from error
+
+
+def _start_correction(envs: VectorEnv, world_model: GradingModel) -> None:
     """Starts the correction from out-of-fold pairs of the log; a checkpoint's state replaces it."""
     estimator = getattr(envs, "estimator", None)
     if estimator is not None:
