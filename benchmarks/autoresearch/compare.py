@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
+from wmrl_envs.benchmarks.autoresearch.presets import preset
 from wmrl_envs.benchmarks.autoresearch.records import check_log, is_finished
 
 _GRACE_S = 8.0
@@ -190,11 +191,11 @@ def run_name(arm: str, seed: int) -> str:
 
 
 def options(config: RunConfig) -> tuple[str, ...]:
-    """A config as command-line options; only what differs from the defaults."""
-    default: Mapping[str, object] = vars(RunConfig())
+    """A config as command-line options; only what differs from the policy's defaults."""
+    default: Mapping[str, object] = vars(RunConfig(**preset(config.policy)))
     found: list[str] = []
     for name, value in vars(config).items():
-        if value != default[name]:
+        if name == "policy" or value != default[name]:
             values = value if isinstance(value, tuple) else (value,)
             found += [f"--{name.replace('_', '-')}", *map(str, values)]
     return tuple(found)

@@ -17,7 +17,7 @@ _SMOLLM2: Mapping[str, Any] = MappingProxyType(
         "log_episodes": 36,
         "train_tasks": ("concrete", "digits", "diabetes", "meats-nir", "digits-parity"),
         "test_tasks": ("olive-area", "mnist-4v9"),
-        "learning_rate": 1e-3,
+        "learning_rate": 5e-4,
         "inner_epochs": 1,
         "kl_coef": 0.0,
         "eval_every": 10,

@@ -1,15 +1,16 @@
 """Trains one arm and leaves a run folder behind."""
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.agents.callbacks import CallbackList
+from wmrl_envs.agents.callbacks import BaseCallback, CallbackList
 from wmrl_envs.agents.diagnostics import DiagnosticsCallback
 from wmrl_envs.agents.grpo import GRPO
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
@@ -22,6 +23,7 @@ from wmrl_envs.benchmarks.autoresearch.records import (
     check_log,
     is_finished,
     keep_until,
+    replace_file,
 )
 from wmrl_envs.benchmarks.autoresearch.setup import (
     GradingModel,
@@ -32,9 +34,15 @@ from wmrl_envs.benchmarks.autoresearch.setup import (
     make_policy,
     make_sandbox,
 )
+from wmrl_envs.benchmarks.commands.config_file import to_yaml
 
 
-def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> None:
+def train(
+    config: RunConfig,
+    folder: Path,
+    log_folder: Path | None = None,
+    callbacks: Sequence[BaseCallback] = (),
+) -> None:
     """Runs an arm to its last step.
 
     A folder with a checkpoint is resumed, and a finished one left as it is. A run that was killed
@@ -45,6 +53,7 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
         folder: The run folder.
         log_folder: A folder with the world model's execution log, to share one between arms; None
             executes an own one, where the arm has a world model.
+        callbacks: Further ones, such as a tracker's; the run is recorded before they are called.
 
     Raises:
         SettingsError: The settings cannot be had, or are not those of the folder, or another
@@ -58,11 +67,16 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
     policy = make_policy(config)
     with _alone(folder):
         config.write(folder / "config.json")
-        _run(config, policy, folder, log_folder)
+        replace_file(folder / "config.yaml", to_yaml(asdict(config)))
+        _run(config, policy, folder, log_folder, callbacks)
 
 
 def _run(
-    config: RunConfig, policy: LanguageModelPolicy, folder: Path, log_folder: Path | None
+    config: RunConfig,
+    policy: LanguageModelPolicy,
+    folder: Path,
+    log_folder: Path | None,
+    callbacks: Sequence[BaseCallback],
 ) -> None:
     arm = ARMS[config.arm].with_anchors(config.anchors)
     world_model = _world_model(config, arm, policy, folder, log_folder)
@@ -77,7 +91,9 @@ def _run(
         learner = _learner(config, folder, policy, envs)
         recorder = Recorder(config, folder, envs, evaluator, world_model)
         keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
-        learner.learn(config.steps, CallbackList([recorder, DiagnosticsCallback(), keep]))
+        learner.learn(
+            config.steps, CallbackList([recorder, DiagnosticsCallback(), keep, *callbacks])
+        )
         _save(policy, folder)
 
 
