@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
+    from wmrl_envs.agents.tracking import TrackingCallback
     from wmrl_envs.agents.trl import WMRLGRPOTrainer
+    from wmrl_envs.agents.trl_spec import WMRLSpec
 
 _HOMES = {
     "Advantages": "advantages",
@@ -45,7 +47,9 @@ _HOMES = {
     "TokenBatch": "policies.base",
     "TokenLogProbs": "policies.base",
     "TokenPolicy": "policies.base",
+    "TrackingCallback": "tracking",
     "WMRLGRPOTrainer": "trl",
+    "WMRLSpec": "trl_spec",
 }
 
 __all__ = [
@@ -66,7 +70,9 @@ __all__ = [
     "TokenBatch",
     "TokenLogProbs",
     "TokenPolicy",
+    "TrackingCallback",
     "WMRLGRPOTrainer",
+    "WMRLSpec",
     "clustered_interval",
     "collect",
     "evaluate",

@@ -195,7 +195,7 @@ def options(config: RunConfig) -> tuple[str, ...]:
     default: Mapping[str, object] = vars(RunConfig(**preset(config.policy)))
     found: list[str] = []
     for name, value in vars(config).items():
-        if name == "policy" or value != default[name]:
+        if value != default[name]:
             values = value if isinstance(value, tuple) else (value,)
             found += [f"--{name.replace('_', '-')}", *map(str, values)]
     return tuple(found)
