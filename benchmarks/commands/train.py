@@ -1,5 +1,6 @@
 """``wmrl train``: trainings with a run folder that can be resumed."""
 
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -48,6 +49,8 @@ class TrainAutoResearch:
     """Log to Weights & Biases or trackio as well, where it is installed."""
     project: str = "wmrl"
     """The tracker's project; the run is named after its folder."""
+    results: Path | None = None
+    """A folder for `results.json` and `table.md` of the finished run."""
     settings: RunConfig = field(default_factory=RunConfig)
     """The settings of the run."""
 
@@ -63,6 +66,7 @@ class TrainAutoResearch:
             console.print(as_yaml(self), end="", markup=False, highlight=False, soft_wrap=True)
             return 0
         from wmrl_envs.benchmarks.autoresearch.progress import follow_in_thread
+        from wmrl_envs.benchmarks.autoresearch.run_results import write_run_results
         from wmrl_envs.benchmarks.autoresearch.train import check_run, train
 
         with usage_errors():
@@ -74,6 +78,8 @@ class TrainAutoResearch:
             around.enter_context(stopped_by_signals())
             around.enter_context(follow_in_thread(console, bars, self.settings.steps))
             train(self.settings, self.out, self.log, callbacks)
+        if self.results is not None:
+            write_run_results(self.out, self.results, sys.argv[1:])
         console.print(f"Wrote {self.out}", markup=False, highlight=False, soft_wrap=True)
         return 0
 
