@@ -2,15 +2,40 @@
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-__all__ = ["backbone", "load_weights", "twin", "weights"]
+__all__ = ["backbone", "load_model", "load_weights", "twin", "weights"]
+
+_ADAPTER = "adapter_config.json"
 
 
 def backbone(model: Any) -> Any:
     """The transformers model inside a PEFT model (its LoRA layers stay); any other as it is."""
     inner = getattr(model, "get_base_model", None)
     return inner() if callable(inner) else model
+
+
+def load_model(source: str, **kwargs: Any) -> Any:
+    """Loads a causal language model, or an adapter in a folder together with its backbone.
+
+    Args:
+        source: A folder or Hub id.
+        **kwargs: Arguments of ``AutoModelForCausalLM.from_pretrained``.
+
+    Raises:
+        OSError: It is neither.
+    """
+    from transformers import AutoModelForCausalLM
+
+    if not (Path(source) / _ADAPTER).is_file():
+        return AutoModelForCausalLM.from_pretrained(source, **kwargs)
+    from peft import PeftConfig, PeftModel
+
+    config = PeftConfig.from_pretrained(source)
+    kwargs["revision"] = config.revision
+    below = AutoModelForCausalLM.from_pretrained(config.base_model_name_or_path, **kwargs)
+    return PeftModel.from_pretrained(below, source, is_trainable=True)
 
 
 def weights(model: Any) -> dict[str, Any]:

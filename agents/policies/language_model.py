@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from wmrl_envs.agents.policies.adapters import load_weights, twin, weights
+from wmrl_envs.agents.policies.adapters import load_model, load_weights, twin, weights
 from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs
 from wmrl_envs.agents.policies.decoder import Decoder
 from wmrl_envs.agents.policies.padding import padded
@@ -109,6 +109,8 @@ class LanguageModelPolicy:
     ) -> "LanguageModelPolicy":
         """Loads model and tokenizer from a folder or from the Hugging Face Hub.
 
+        A folder with a PEFT adapter gives a PEFT model whose adapter can be trained further.
+
         Args:
             name_or_path: A folder with ``config.json``, or a Hub id such as "org/model".
             revision: The Hub's branch, tag or commit.
@@ -120,14 +122,12 @@ class LanguageModelPolicy:
         Raises:
             OSError: It is neither a local model nor reachable on the Hub.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoTokenizer
 
         source = str(name_or_path)
         try:
             tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                source, revision=revision, dtype=dtype, **(model_kwargs or {})
-            )
+            model: Any = load_model(source, revision=revision, dtype=dtype, **(model_kwargs or {}))
         except OSError as error:
             raise OSError(
                 f"cannot load a language model from {source!r}: it is neither a local folder with "

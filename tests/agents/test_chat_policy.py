@@ -284,6 +284,8 @@ def test_an_adapter_comes_back_from_its_folder(tmp_path: Path) -> None:
     policy = ChatPolicy(model, tokenizer, system="cc", max_new_tokens=6)
     policy.save(tmp_path / "adapter")
     again = ChatPolicy.load(tmp_path / "adapter")
+    names = [[n for n, p in m.model.named_parameters() if p.requires_grad] for m in (policy, again)]
+    assert names[0] == names[1]
     seen = [observed("d")]
     assert policy.act(seen, deterministic=True).log_probs[0] == pytest.approx(
         again.act(seen, deterministic=True).log_probs[0], abs=1e-5
