@@ -109,7 +109,7 @@ def grade_answers(
     Returns:
         N rewards; None where an episode is ungraded.
     """
-    envs = gym.make_vec(env_id, num_envs=len(answers), **env_kwargs)
+    envs: Any = gym.make_vec(env_id, num_envs=len(answers), **env_kwargs)
     try:
         envs.reset(seed=list(seeds))
         _, rewards, *_, infos = envs.step(tuple(answers))

@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 
@@ -19,6 +19,7 @@ from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
 __all__ = ["LanguageModelPolicy"]
 
 _SETTINGS_FILE = "policy.json"
+_Policy = TypeVar("_Policy", bound="LanguageModelPolicy")
 
 
 class LanguageModelPolicy:
@@ -98,7 +99,7 @@ class LanguageModelPolicy:
 
     @classmethod
     def from_pretrained(
-        cls,
+        cls: type[_Policy],
         name_or_path: str | Path,
         *,
         revision: str | None = None,
@@ -106,7 +107,7 @@ class LanguageModelPolicy:
         device: torch.device | str | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         **settings: Any,
-    ) -> "LanguageModelPolicy":
+    ) -> _Policy:
         """Loads model and tokenizer from a folder or from the Hugging Face Hub.
 
         A folder with a PEFT adapter gives a PEFT model whose adapter can be trained further.
@@ -136,7 +137,9 @@ class LanguageModelPolicy:
         return cls(model.to(device) if device is not None else model, tokenizer, **settings)
 
     @classmethod
-    def load(cls, path: str | Path, *, prompt: Prompt | None = None, **settings: Any) -> "Any":
+    def load(
+        cls: type[_Policy], path: str | Path, *, prompt: Prompt | None = None, **settings: Any
+    ) -> _Policy:
         """Loads a policy that :meth:`save` wrote, with its settings; ``settings`` override them.
 
         Callables (``prompt``, ``action``) are not stored: pass those that the policy was made with.
