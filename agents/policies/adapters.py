@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["backbone", "load_model", "load_weights", "twin", "weights"]
+__all__ = ["backbone", "load_model", "load_weights", "twin", "weights", "with_lora"]
 
 _ADAPTER = "adapter_config.json"
 
@@ -36,6 +36,25 @@ def load_model(source: str, **kwargs: Any) -> Any:
     kwargs["revision"] = config.revision
     below = AutoModelForCausalLM.from_pretrained(config.base_model_name_or_path, **kwargs)
     return PeftModel.from_pretrained(below, source, is_trainable=True)
+
+
+def with_lora(model: Any, rank: int, seed: int = 0) -> Any:
+    """Freezes a model and puts a new LoRA adapter on all its linear layers but the head.
+
+    Args:
+        model: A causal language model of transformers.
+        rank: The adapter's rank, at least 1.
+        seed: Seeds the adapter's start, which does not change what the model writes.
+    """
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return get_peft_model(model, config).eval()
 
 
 def weights(model: Any) -> dict[str, Any]:

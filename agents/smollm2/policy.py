@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
-import torch
-
+from wmrl_envs.agents.policies.adapters import with_lora
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
 from wmrl_envs.agents.smollm2.scaffold import program, prompt
 from wmrl_envs.agents.smollm2.weights import smollm2
@@ -75,15 +74,8 @@ def scaffold_policy(
         seed: Seeds the adapter's start.
         **settings: Arguments of :class:`ScaffoldPolicy`, or of its ``from_pretrained``.
     """
-    from peft import LoraConfig, get_peft_model
-
     policy = ScaffoldPolicy.from_pretrained(path, **settings)
-    config = LoraConfig(
-        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        policy.model = get_peft_model(policy.model, config).eval()
+    policy.model = with_lora(policy.model, rank, seed)
     return policy
 
 

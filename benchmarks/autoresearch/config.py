@@ -67,6 +67,12 @@ class RunConfig:
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
     """`embedded`, `smollm2`, or a folder or Hub id of a causal language model."""
+    turns: int = 1
+    """Turns of an episode; the best program counts. Above 1 the policy converses."""
+    lora_rank: int = 0
+    """Train a LoRA adapter of this rank instead of all weights (0; `smollm2` has its own)."""
+    gradient_checkpointing: bool = False
+    """Compute each layer twice in training, to save memory (models of one's own)."""
     world_model: WorldModelKind = "regression"
     """`policy`: the frozen backbone of the policy itself (with an adapter: `smollm2`) grades."""
     train_tasks: tuple[str, ...] = TRAIN_TASKS
@@ -110,7 +116,7 @@ class RunConfig:
             raise SettingsError(f"anchors must lie in (0, 1], got {self.anchors!r}")
         if not 0 < self.learning_rate < math.inf:
             raise SettingsError(f"learning_rate must be positive, got {self.learning_rate!r}")
-        for name in ("seed", "refit_every", "eval_episodes", "kl_coef"):
+        for name in ("seed", "refit_every", "lora_rank", "eval_episodes", "kl_coef"):
             self._at_least(name, 0)
         self._at_least("group_size", 2)
         for name in _POSITIVE:
@@ -175,6 +181,7 @@ class RunConfig:
 _POSITIVE = (
     "steps",
     "groups",
+    "turns",
     "log_episodes",
     "inner_epochs",
     "eval_every",

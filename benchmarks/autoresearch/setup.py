@@ -12,6 +12,9 @@ import torch
 from gymnasium.vector import VectorEnv
 
 from wmrl_envs.agents.embedded.policy import WEIGHTS, embedded_policy, is_embedded
+from wmrl_envs.agents.history import HistoryObservation
+from wmrl_envs.agents.policies.adapters import with_lora
+from wmrl_envs.agents.policies.chat import ChatPolicy
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
 from wmrl_envs.agents.rollout import Rollout, collect
 from wmrl_envs.agents.smollm2.policy import ScaffoldPolicy, is_scaffold, smollm2_policy
@@ -44,10 +47,16 @@ def make_envs(
         "wmrl_envs:WMRL/AutoResearch-v0",
         num_envs=num_envs,
         tasks=list(tasks),
+        max_turns=config.turns,
         observation="card" if reads_cards(config) else "overview",
-        feedback="none",
+        feedback="full" if config.turns > 1 else "none",
         sandbox=sandbox,
     )
+
+
+def conversed(config: RunConfig, envs: VectorEnv) -> VectorEnv:
+    """Environments as a policy meets them: with the history of episodes of several turns."""
+    return HistoryObservation(envs) if config.turns > 1 else envs
 
 
 def make_policy(config: RunConfig) -> LanguageModelPolicy:
@@ -66,9 +75,17 @@ def make_policy(config: RunConfig) -> LanguageModelPolicy:
             return ScaffoldPolicy.load(config.policy)
         if reads_cards(config):
             return embedded_policy(WEIGHTS if config.policy == "embedded" else config.policy)
-        return LanguageModelPolicy.from_pretrained(config.policy)
+        return _conversing(config)
     except (ImportError, OSError, ValueError) as error:
         raise SettingsError(f"policy {config.policy!r} cannot be loaded: {error}") from error
+
+
+def _conversing(config: RunConfig) -> ChatPolicy:
+    checkpointing = config.gradient_checkpointing
+    policy = ChatPolicy.from_pretrained(config.policy, gradient_checkpointing=checkpointing)
+    if config.lora_rank:
+        policy.model = with_lora(policy.model, config.lora_rank, config.seed)
+    return policy
 
 
 def reads_cards(config: RunConfig) -> bool:
@@ -110,7 +127,8 @@ def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
         while len(logged) < episodes:
             size = min(episodes - len(logged), _LARGEST_BATCH)
             envs = make_envs(config, config.train_tasks, size, sandbox)
-            rollout = collect(policy, envs, range(seed, seed + size), generator=generator)
+            seeds = range(seed, seed + size)
+            rollout = collect(policy, conversed(config, envs), seeds, generator=generator)
             spent += execution_costs(envs) + Costs(generation=rollout.generation.cpu)
             logged += _all_measured(rollout)
             seed += size

@@ -30,6 +30,7 @@ from wmrl_envs.benchmarks.autoresearch.setup import (
     TimedWorldModel,
     check_tasks,
     collect_log,
+    conversed,
     make_envs,
     make_policy,
     make_sandbox,
@@ -88,7 +89,7 @@ def _run(
         envs = stack(executing, arm, world_model, config.seed)
         if world_model is not None:
             _start_correction(envs, world_model)
-        learner = _learner(config, folder, policy, envs)
+        learner = _learner(config, folder, policy, conversed(config, envs))
         recorder = Recorder(config, folder, envs, evaluator, world_model)
         keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
         learner.learn(

@@ -16,7 +16,7 @@ from tyro.conf import Positional
 
 from wmrl_envs.benchmarks.commands.base import UsageError
 
-__all__ = ["Given", "as_yaml", "expanded", "read_options", "to_yaml"]
+__all__ = ["Given", "as_arguments", "as_yaml", "expanded", "read_options", "to_yaml"]
 
 Given = Callable[[str], Any]
 """Tells an option's value before the command line is parsed; None where it is not given."""
@@ -47,7 +47,7 @@ def expanded(arguments: Sequence[str], commands: Mapping[tuple[str, ...], type[A
             rest = list(arguments[len(words) :])
             options = _options(rest, command)
             first = next((i for i, word in enumerate(rest) if word.startswith("-")), len(rest))
-            return [*words, *rest[:first], *_as_arguments(options), *rest[first:]]
+            return [*words, *rest[:first], *as_arguments(options), *rest[first:]]
     return list(arguments)
 
 
@@ -130,7 +130,8 @@ def _on_command_line(rest: Sequence[str], name: str, is_flag: bool = False) -> A
     return found
 
 
-def _as_arguments(options: Mapping[str, Any]) -> Iterator[str]:
+def as_arguments(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yields options as the words of a command line."""
     for name, value in options.items():
         if isinstance(value, bool):
             yield _flag(name, "" if value else "no-")
