@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.diagnostics import DiagnosticsCallback
     from wmrl_envs.agents.evaluation import Evaluation, clustered_interval, evaluate
     from wmrl_envs.agents.grpo import GRPO
+    from wmrl_envs.agents.history import HistoryObservation
     from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
+    from wmrl_envs.agents.policies.chat import ChatPolicy
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
     from wmrl_envs.agents.policies.vla.minivla import MiniVLA
     from wmrl_envs.agents.policies.vla.policy import VLAPolicy
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.policies.vla.tiny import TinyVLA
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
+    from wmrl_envs.agents.tracking import TrackingCallback
     from wmrl_envs.agents.trl import WMRLGRPOTrainer
+    from wmrl_envs.agents.trl_spec import WMRLSpec
 
 _HOMES = {
     "Advantages": "advantages",
@@ -39,6 +43,8 @@ _HOMES = {
     "evaluate": "evaluation",
     "GRPO": "grpo",
     "GRPOSettings": "settings",
+    "HistoryObservation": "history",
+    "ChatPolicy": "policies.chat",
     "LanguageModelPolicy": "policies.language_model",
     "LeRobotPolicy": "policies.vla.pretrained",
     "MiniVLA": "policies.vla.minivla",
@@ -49,8 +55,10 @@ _HOMES = {
     "TokenBatch": "policies.base",
     "TokenLogProbs": "policies.base",
     "TokenPolicy": "policies.base",
+    "TrackingCallback": "tracking",
     "VLAPolicy": "policies.vla.policy",
     "WMRLGRPOTrainer": "trl",
+    "WMRLSpec": "trl_spec",
 }
 
 __all__ = [
@@ -58,11 +66,13 @@ __all__ = [
     "Advantages",
     "BaseCallback",
     "CallbackList",
+    "ChatPolicy",
     "CheckpointCallback",
     "DiagnosticsCallback",
     "EvalCallback",
     "Evaluation",
     "GRPOSettings",
+    "HistoryObservation",
     "LanguageModelPolicy",
     "LeRobotPolicy",
     "MiniVLA",
@@ -73,8 +83,10 @@ __all__ = [
     "TokenBatch",
     "TokenLogProbs",
     "TokenPolicy",
+    "TrackingCallback",
     "VLAPolicy",
     "WMRLGRPOTrainer",
+    "WMRLSpec",
     "clustered_interval",
     "collect",
     "evaluate",

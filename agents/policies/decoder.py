@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from wmrl_envs.agents.policies.adapters import backbone
 from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.policies.prompts import Tokens
 
@@ -84,4 +85,5 @@ class Decoder:
 
 def cache_name(model: Any) -> str:
     """Returns the name of the key-value cache's argument, which transformers changed in 5.x."""
-    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+    parameters = inspect.signature(backbone(model).forward).parameters
+    return "cache" if "cache" in parameters else "past_key_values"

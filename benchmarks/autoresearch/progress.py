@@ -16,7 +16,7 @@ _FILES = ("steps.jsonl", "evaluations.jsonl")
 
 
 class RunProgress:
-    """One bar a run: its step, executions and newest reward.
+    """One bar a run: its step, newest rewards, anchors, correction and executions.
 
     Args:
         console: Where to draw.
@@ -69,7 +69,7 @@ def _size(path: Path) -> int:
 
 def _state(folder: Path) -> tuple[int, str]:
     steps, evaluations = (read_lines(folder / file) for file in _FILES)
-    note = _newest(steps[-1]) if steps else "starting"
+    note = _step_note(steps[-1]) if steps else "starting"
     if evaluations:
         rewards = [episode["reward"] for episode in evaluations[-1]["train"]]
         mean = f"{sum(rewards) / len(rewards):.2f}" if rewards else "nothing"
@@ -77,12 +77,24 @@ def _state(folder: Path) -> tuple[int, str]:
     return (steps[-1]["step"] if steps else 0), note
 
 
-def _newest(record: Mapping[str, Any]) -> str:
-    if "costs" in record:
-        return f"{record['costs']['executions']} executions"
-    success, reward = (record.get(f"rollout/{name}") for name in ("success", "reward_mean"))
-    said = "" if reward is None else f", reward {reward:.2f}"
-    return f"success {success:.2f}{said}"
+def _step_note(record: Mapping[str, Any]) -> str:
+    """Reward, share of anchors, what the correction does, executions and their seconds."""
+    costs, correction = record.get("costs"), record.get("correction") or {}
+    parts = [
+        _figure("reward", record.get("rollout/reward_mean")),
+        _figure("success", record.get("rollout/success")),
+        _figure("measured", record.get("rollout/measured_share"), ".0%"),
+        _figure("slope", correction.get("slope")),
+        _figure("anchor weight", correction.get("anchor_weight")),
+    ]
+    if costs is not None:
+        parts.append(f"{costs['executions']} executions")
+        parts.append(_figure("in", costs.get("execution"), ".0f", " s"))
+    return ", ".join(filter(None, parts))
+
+
+def _figure(name: str, value: float | None, form: str = ".2f", unit: str = "") -> str:
+    return "" if value is None else f"{name} {value:{form}}{unit}"
 
 
 @contextmanager

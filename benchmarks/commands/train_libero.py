@@ -7,6 +7,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from wmrl_envs.benchmarks.commands.base import setting_errors, stopped_by_signals, usage_errors
+from wmrl_envs.benchmarks.commands.config_file import as_yaml
 from wmrl_envs.benchmarks.libero_long.config import LiberoConfig
 
 __all__ = ["TrainLibero"]
@@ -23,26 +24,32 @@ class TrainLibero:
 
     out: Positional[Path]
     """The run folder."""
-    config: LiberoConfig = field(default_factory=LiberoConfig)
+    config: Path | None = None
+    """A YAML file of options, such as a run folder's `config.yaml`; the command line overrides."""
+    print_config: bool = False
+    """Print all options as YAML and end."""
+    settings: LiberoConfig = field(default_factory=LiberoConfig)
     """The settings of the run."""
 
     def run(self, console: Console) -> int:
         """Trains, evaluates and prints the success rates."""
+        if self.print_config:
+            console.print(as_yaml(self), end="", markup=False, highlight=False, soft_wrap=True)
+            return 0
         import json
 
         from wmrl_envs.benchmarks.autoresearch.progress import follow_in_thread
         from wmrl_envs.benchmarks.libero_long.train import train
-        from wmrl_envs.benchmarks.run_settings import check_same_settings
 
         with usage_errors():
-            check_same_settings(self.config, self.out / "config.json")
-        bars = {self.config.arm: self.out}
+            self.settings.check_same(self.out / "config.json")
+        bars = {self.settings.arm: self.out}
         with (
             setting_errors(),
             stopped_by_signals(),
-            follow_in_thread(console, bars, self.config.steps),
+            follow_in_thread(console, bars, self.settings.steps),
         ):
-            train(self.config, self.out)
+            train(self.settings, self.out)
         found = json.loads((self.out / "evaluation.json").read_text(encoding="utf-8"))
         for split in ("train", "heldout"):
             rates = ", ".join(f"{name} {100 * found[split][name]:.1f} %" for name in _RATES)

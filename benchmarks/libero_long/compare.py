@@ -8,7 +8,6 @@ from wmrl_envs.benchmarks.autoresearch.compare import Job
 from wmrl_envs.benchmarks.autoresearch.records import is_finished
 from wmrl_envs.benchmarks.libero_long.arms import ARMS
 from wmrl_envs.benchmarks.libero_long.config import LiberoConfig
-from wmrl_envs.benchmarks.run_settings import check_same_settings
 
 __all__ = ["Plan", "arm_folder", "jobs", "start_folder"]
 
@@ -62,7 +61,7 @@ def jobs(plan: Plan, root: Path) -> list[Job]:
         for arm in plan.arms:
             runs[arm, str(seed)] = (_config(plan, arm, seed, root), arm_folder(root, arm, seed))
     for config, folder in runs.values():
-        check_same_settings(config, folder / "config.json")
+        config.check_same(folder / "config.json")
     left = {name: run for name, run in runs.items() if not is_finished(run[1])}
     return made + [
         Job(f"{arm}, seed {seed}", _train_command(config, folder), folder / "output.txt", ready)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from wmrl_envs.benchmarks.autoresearch.records import SettingsError
 from wmrl_envs.benchmarks.libero_long.arms import ARMS
+from wmrl_envs.benchmarks.run_settings import StoredSettings
 
 __all__ = ["LiberoConfig"]
 
@@ -12,7 +13,7 @@ _SEEN, _HELD_OUT = 16, 34
 
 
 @dataclass(frozen=True)
-class LiberoConfig:
+class LiberoConfig(StoredSettings):
     """Everything that decides one run of one arm.
 
     Raises:

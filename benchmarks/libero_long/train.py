@@ -30,7 +30,6 @@ from wmrl_envs.benchmarks.libero_long.evaluation import measure_success
 from wmrl_envs.benchmarks.libero_long.outcomes import SuccessCount
 from wmrl_envs.benchmarks.libero_long.setup import load_policy, load_world_model, make_envs
 from wmrl_envs.benchmarks.run_folder import alone
-from wmrl_envs.benchmarks.run_settings import check_same_settings, write_settings
 
 __all__ = ["train"]
 
@@ -51,13 +50,13 @@ def train(config: LiberoConfig, folder: Path) -> None:
             process is training there.
         LiberoUnavailable: LIBERO is not installed.
     """
-    check_same_settings(config, folder / "config.json")
+    config.check_same(folder / "config.json")
     if is_finished(folder):
         return
     torch.set_num_threads(config.threads)
     policy = load_policy(config)
     with alone(folder):
-        write_settings(config, folder / "config.json")
+        config.write(folder / "config.json")
         _learn(config, policy, folder)
         _evaluate(config, policy, folder)
         partial = folder / "policy.partial"

@@ -8,11 +8,6 @@ from wmrl_envs.benchmarks.autoresearch.records import SettingsError
 from wmrl_envs.benchmarks.libero_long.compare import jobs, start_folder
 from wmrl_envs.benchmarks.libero_long.config import LiberoConfig
 from wmrl_envs.benchmarks.libero_long.plans import full_plan, quick_plan
-from wmrl_envs.benchmarks.run_settings import (
-    check_same_settings,
-    read_settings,
-    write_settings,
-)
 
 
 @pytest.mark.parametrize(
@@ -43,15 +38,15 @@ def test_splits_are_apart_as_in_the_paper():
 
 def test_a_folder_goes_on_with_its_own_settings_alone(tmp_path):
     config, path = LiberoConfig(seed=3), tmp_path / "config.json"
-    check_same_settings(config, path)
-    write_settings(config, path)
-    check_same_settings(config, path)
-    assert read_settings(LiberoConfig, path) == config
+    config.check_same(path)
+    config.write(path)
+    config.check_same(path)
+    assert LiberoConfig.read(path) == config
     with pytest.raises(SettingsError, match="seed=3, not 4"):
-        check_same_settings(LiberoConfig(seed=4), path)
+        LiberoConfig(seed=4).check_same(path)
     path.write_text("[]")
     with pytest.raises(SettingsError, match="not the settings"):
-        read_settings(LiberoConfig, path)
+        LiberoConfig.read(path)
 
 
 def test_the_comparison_prepares_first_and_gives_every_arm_the_same_start(tmp_path):
@@ -78,6 +73,6 @@ def test_what_is_done_is_not_done_again(tmp_path):
 def test_a_run_with_other_settings_is_refused(tmp_path):
     folder = tmp_path / "seed-0" / "real"
     folder.mkdir(parents=True)
-    write_settings(LiberoConfig(arm="real"), folder / "config.json")
+    LiberoConfig(arm="real").write(folder / "config.json")
     with pytest.raises(SettingsError, match="was made with"):
         jobs(quick_plan(("real",), 0), tmp_path)
