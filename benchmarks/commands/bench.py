@@ -145,6 +145,18 @@ class WorldModelBench(_Bench):
 
 
 @dataclass(frozen=True)
+class GRPOBench(_Bench):
+    """Time a GRPO step beside TRL's `GRPOTrainer` on one tiny model, and compare their memory."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.grpo import Workload, compare_grpo
+
+        workload = Workload.quick() if self.quick else Workload()
+        return self._finish(compare_grpo(workload, 2 if self.quick else 9, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
 class TheoremsBench(_Bench):
     """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
 
@@ -200,6 +212,7 @@ class Bench:
         | Annotated[LiberoBench, subcommand("libero")]
         | Annotated[RegressionBench, subcommand("regression")]
         | Annotated[WorldModelBench, subcommand("world-model")]
+        | Annotated[GRPOBench, subcommand("grpo")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
     )
