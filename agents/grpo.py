@@ -10,6 +10,7 @@ import torch
 from gymnasium.vector import VectorEnv
 
 from wmrl_envs.agents import checkpoint
+from wmrl_envs.agents.asynchronous import Pipeline
 from wmrl_envs.agents.callbacks import (
     BaseCallback,
     CallbackList,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GRPO"]
 
 _FORMAT = "wmrl-envs GRPO 1"
+_PARTS = ("generation", "environment", "update", "waiting")
 
 
 class GRPO:
@@ -48,9 +50,16 @@ class GRPO:
     checkpoint holds every process's. Anchors are drawn by the group's number, which counts over all
     processes, so their share is exact. See :class:`~wmrl_envs.agents.processes.Processes`.
 
+    With ``max_staleness=k`` the environments' work overlaps sampling and updates. It takes
+    ``k + 1`` environments, which play batches in turn; each keeps its own wrappers, so each
+    correction learns from its own batches. Tokens of older policies carry truncated importance
+    weights. Such a run is as repeatable as any, and resumes bit for bit: a checkpoint holds the
+    actions of the batches under way, which are played again.
+
     Args:
         policy: Any :class:`~wmrl_envs.agents.policies.base.TokenPolicy`; it is trained in place.
-        envs: A vector environment whose number of sub-environments is a multiple of ``group_size``.
+        envs: A vector environment whose number of sub-environments is a multiple of ``group_size``,
+            or ``max_staleness + 1`` of them, equal and independent.
         settings: All settings at once; None: the defaults.
         accelerator: An ``accelerate.Accelerator`` whose processes train together; None: alone. The
             policy is already on its device.
@@ -60,6 +69,7 @@ class GRPO:
 
     Attributes:
         policy: The policy in training.
+        envs: The environment, the first where there are several.
         reference: The frozen policy of the KL term, or None.
         settings: The settings.
         step: Updates made so far.
@@ -79,7 +89,7 @@ class GRPO:
     def __init__(
         self,
         policy: TokenPolicy,
-        envs: VectorEnv[Any, Any, Any],
+        envs: VectorEnv[Any, Any, Any] | Sequence[VectorEnv[Any, Any, Any]],
         settings: GRPOSettings | None = None,
         *,
         accelerator: "Accelerator | None" = None,
@@ -88,8 +98,9 @@ class GRPO:
         **overrides: Any,
     ) -> None:
         self.settings = _settings(settings or GRPOSettings(), overrides)
-        _check_parts(policy, envs, self.settings.group_size)
-        self.policy, self.envs = policy, envs
+        every = list(envs) if isinstance(envs, (list, tuple)) else [envs]
+        _check_parts(policy, every, self.settings)
+        self.policy, self.envs = policy, every[0]
         self.tensorboard_log, self.verbose = tensorboard_log, verbose
         self.step = self.total_steps = 0
         self.history: list[dict[str, float]] = []
@@ -108,11 +119,12 @@ class GRPO:
         self._update = Update(
             policy, self.reference, self._optimizer, self.settings, self._dealer, self._processes
         )
-        self._seconds = {name: Seconds() for name in ("generation", "environment", "update")}
+        self._seconds = {name: Seconds() for name in _PARTS}
         self._counts = {"episodes": 0, "sampled_tokens": 0}
         self._boundary: list[dict[str, Any]] | None = None
         self._updating = False
         self._writer: ScalarWriter | None = None
+        self._pipeline = self._overlapping(every) if self.settings.max_staleness else None
 
     @property
     def is_main_process(self) -> bool:
@@ -123,7 +135,8 @@ class GRPO:
     def metrics(self) -> dict[str, float]:
         """Totals since the first step: seconds (wall and CPU of this process), episodes, tokens.
 
-        Episodes and tokens are those of all processes.
+        Episodes and tokens are those of all processes. Where rollouts overlap, so do the parts, and
+        the CPU seconds of one hold what the others used meanwhile.
         """
         seconds = {
             f"{name}_{kind}_seconds": value
@@ -225,7 +238,7 @@ class GRPO:
         path: str | Path,
         *,
         policy: TokenPolicy,
-        envs: VectorEnv[Any, Any, Any],
+        envs: VectorEnv[Any, Any, Any] | Sequence[VectorEnv[Any, Any, Any]],
         accelerator: "Accelerator | None" = None,
         tensorboard_log: str | Path | None = None,
         verbose: int = 0,
@@ -281,9 +294,17 @@ class GRPO:
         self._generator.set_state(progress["generator"])
         self._dealer.set_state(progress["dealer"])
         for name, (wall, cpu) in progress["seconds"].items():
-            self._seconds[name] = Seconds(wall, cpu)
+            self._seconds[name].wall, self._seconds[name].cpu = wall, cpu
         self._counts = dict(progress["counts"])
-        checkpoint.load_environment_state(self.envs, progress["environments"])
+        if (self._pipeline is None) != ("environments" in progress):
+            raise ValueError(
+                f"max_staleness must be 0 if it was when the checkpoint was made, and only then, "
+                f"got {self.settings.max_staleness!r}"
+            )
+        if self._pipeline is None:
+            checkpoint.load_environment_state(self.envs, progress["environments"])
+        else:
+            self._pipeline.load_state_dict(progress["pipeline"])
 
     def _own_part(self, parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         if len(parts) != self._processes.count:
@@ -298,13 +319,17 @@ class GRPO:
 
     def _progress(self) -> dict[str, Any]:
         """The small part of the state, which a step changes before its update."""
+        if self._pipeline is None:
+            environments = {"environments": checkpoint.environment_state(self.envs)}
+        else:
+            environments = {"pipeline": self._pipeline.state_dict()}
         return {
+            **environments,
             "step": self.step,
             "generator": self._generator.get_state(),
             "dealer": self._dealer.get_state(),
             "seconds": {name: (part.wall, part.cpu) for name, part in self._seconds.items()},
             "counts": dict(self._counts),
-            "environments": checkpoint.environment_state(self.envs),
         }
 
     def _run(self, callback: BaseCallback) -> None:
@@ -312,14 +337,23 @@ class GRPO:
         self._boundary = None
         if self.is_main_process:
             self._writer = ScalarWriter(self.tensorboard_log, self.step + 1, self.verbose)
+        finished = False
         try:
             callback.on_training_start()
             while self.step < self.total_steps:
                 self._train_step(callback)
                 if callback.on_step() is False:
                     break
+            finished = True
         finally:
+            self._stop(callback, finished)
+
+    def _stop(self, callback: BaseCallback, finished: bool) -> None:
+        try:
             callback.on_training_end()
+        finally:
+            if self._pipeline is not None:
+                self._pipeline.settle() if finished else self._pipeline.abandon()
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
@@ -351,16 +385,24 @@ class GRPO:
         return rate
 
     def _collect(self) -> Rollout:
-        rollout = collect(self.policy, self.envs, self._reset_seeds(), generator=self._generator)
+        if self._pipeline is None:
+            seeds = self._reset_seeds(self.step)
+            rollout = collect(self.policy, self.envs, seeds, generator=self._generator)
+        else:
+            rollout = self._pipeline.next(self.step, self.total_steps)
         for name in ("generation", "environment"):
             self._seconds[name].add(getattr(rollout, name))
         return rollout
 
-    def _reset_seeds(self) -> list[int]:
+    def _overlapping(self, envs: Sequence[VectorEnv[Any, Any, Any]]) -> Pipeline:
+        waiting = self._seconds["waiting"]
+        return Pipeline(self.policy, envs, self._reset_seeds, self._generator, waiting)
+
+    def _reset_seeds(self, step: int) -> list[int]:
         """The groups are numbered over steps, and in a step over processes."""
         size = self.settings.group_size
         groups = self.envs.num_envs // size
-        first = (self.step * self._processes.count + self._processes.rank) * groups
+        first = (step * self._processes.count + self._processes.rank) * groups
         return [self.settings.group_seed(first + i) for i in range(groups) for _ in range(size)]
 
 
@@ -371,15 +413,27 @@ def _settings(settings: GRPOSettings, overrides: Mapping[str, Any]) -> GRPOSetti
     return replace(settings, **overrides)
 
 
-def _check_parts(policy: Any, envs: Any, group_size: int) -> None:
+def _check_parts(policy: Any, envs: Sequence[Any], settings: GRPOSettings) -> None:
     if not isinstance(policy, TokenPolicy):
         raise TypeError(f"policy must be a TokenPolicy, got {type(policy).__name__}")
-    if not isinstance(envs, VectorEnv):
+    if len(envs) != settings.max_staleness + 1:
+        raise ValueError(
+            f"max_staleness={settings.max_staleness!r} needs {settings.max_staleness + 1} "
+            f"environments, got {len(envs)}"
+        )
+    for env in envs:
+        _check_env(env, envs[0], settings.group_size)
+
+
+def _check_env(env: Any, first: Any, group_size: int) -> None:
+    if not isinstance(env, VectorEnv):
         raise TypeError(
-            f"envs must be a gymnasium.vector.VectorEnv, got {type(envs).__name__}; "
+            f"envs must be a gymnasium.vector.VectorEnv, got {type(env).__name__}; "
             "make one with gymnasium.make_vec"
         )
-    if envs.num_envs % group_size:
+    if env.num_envs != first.num_envs:
+        raise ValueError(f"envs must be of one size, got {first.num_envs} and {env.num_envs}")
+    if env.num_envs % group_size:
         raise ValueError(
-            f"group_size must divide envs.num_envs ({envs.num_envs}), got {group_size!r}"
+            f"group_size must divide envs.num_envs ({env.num_envs}), got {group_size!r}"
         )

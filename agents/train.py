@@ -68,7 +68,7 @@ def train(config: TrainConfig, accelerator: "Accelerator | None" = None) -> GRPO
         ValueError: A setting cannot be; the message names it.
     """
     policy = load_policy(config, accelerator.device if accelerator else None)
-    envs = make_envs(config)
+    envs = [make_envs(config) for _ in range(config.settings.max_staleness + 1)]
     try:
         model = _learner(config, policy, envs, accelerator)
         model.learn(config.steps, CheckpointCallback(config.out / _CHECKPOINT, _every(config)))
@@ -76,7 +76,8 @@ def train(config: TrainConfig, accelerator: "Accelerator | None" = None) -> GRPO
             policy.save(config.out / _POLICY)
         return model
     finally:
-        envs.close()
+        for env in envs:
+            env.close()
 
 
 def load_policy(config: TrainConfig, device: Any = None) -> LanguageModelPolicy:
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _learner(
     config: TrainConfig,
     policy: LanguageModelPolicy,
-    envs: VectorEnv[Any, Any, Any],
+    envs: Sequence[VectorEnv[Any, Any, Any]],
     accelerator: "Accelerator | None",
 ) -> GRPO:
     parts: dict[str, Any] = {
