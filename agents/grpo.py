@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from gymnasium.vector import VectorEnv
@@ -98,9 +98,9 @@ class GRPO:
         **overrides: Any,
     ) -> None:
         self.settings = _settings(settings or GRPOSettings(), overrides)
-        every = list(envs) if isinstance(envs, (list, tuple)) else [envs]
+        every: list[Any] = list(envs) if isinstance(envs, (list, tuple)) else [envs]
         _check_parts(policy, every, self.settings)
-        self.policy, self.envs = policy, every[0]
+        self.policy, self.envs = policy, cast("VectorEnv[Any, Any, Any]", every[0])
         self.tensorboard_log, self.verbose = tensorboard_log, verbose
         self.step = self.total_steps = 0
         self.history: list[dict[str, float]] = []

@@ -144,7 +144,7 @@ class RayVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         live = np.flatnonzero(~(self._terminated | self._truncated)).tolist()
         singles = list(iterate(self.action_space, actions))
         answers = self._ask("step", {i: (singles[i],) for i in live})
-        rewards, infos = np.zeros(self.num_envs), {}
+        rewards, infos = np.zeros(self.num_envs), dict[str, Any]()
         for i, answer in answers.items():
             if answer is _LOST:
                 answer = (self._observations[i], 0.0, False, True, {keys.GRADED: False})
@@ -186,5 +186,5 @@ class RayVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     def _batched(self) -> Any:
         space = self.single_observation_space
-        empty = create_empty_array(space, n=self.num_envs, fn=np.zeros)
+        empty: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
         return concatenate(space, self._observations, empty)
