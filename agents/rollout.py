@@ -15,7 +15,7 @@ from wmrl_envs import info
 from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
 from wmrl_envs.resets import task_text
 
-__all__ = ["Rollout", "Seconds", "batched_actions", "collect", "observation_at"]
+__all__ = ["Collector", "Rollout", "Seconds", "batched_actions", "collect", "observation_at"]
 
 _REWARD_KEYS = {
     "measured": info.MEASURED_REWARD,
@@ -123,60 +123,91 @@ def collect(
         raise ValueError(
             f"seeds must hold one seed a sub-environment ({envs.num_envs}), got {len(seeds)}"
         )
-    return _Collector(policy, envs, [int(s) for s in seeds], generator, deterministic).run()
+    return Collector(policy, envs, [int(s) for s in seeds], generator, deterministic).run()
 
 
-class _Collector:
-    """The state of one rollout while it is played."""
+class Collector:
+    """A rollout while it is played: reset, then choose and step until no episode is live.
+
+    Args:
+        policy: See :func:`collect`.
+        envs: See :func:`collect`.
+        seeds: See :func:`collect`.
+        generator: See :func:`collect`.
+        deterministic: See :func:`collect`.
+
+    Attributes:
+        rollout: What is known so far; complete when ``is_live`` is False.
+    """
 
     def __init__(
         self,
         policy: TokenPolicy,
         envs: VectorEnv[Any, Any, Any],
         seeds: list[int],
-        generator: torch.Generator | None,
-        deterministic: bool,
+        generator: torch.Generator | None = None,
+        deterministic: bool = False,
     ) -> None:
         self._policy, self._envs = policy, envs
         self._draw: dict[str, Any] = {"generator": generator, "deterministic": deterministic}
         self._live = np.ones(len(seeds), dtype=bool)
         self._last_actions: list[Any] = [None] * len(seeds)
-        self._rollout = _blank(seeds)
+        self.rollout = _blank(seeds)
         self._episodes: list[int] = []
+        self._observations: Any = None
+
+    @property
+    def is_live(self) -> bool:
+        """True while an episode goes on."""
+        return bool(self._live.any())
 
     def run(self) -> Rollout:
-        rollout, seeds = self._rollout, self._rollout.seeds.tolist()
-        observations, infos = rollout.environment.timed(self._envs.reset, seed=seeds)
-        self._begin(observations, infos)
-        while self._live.any():
-            actions = rollout.generation.timed(self._act, observations)
-            observations, rewards, ended, cut, infos = rollout.environment.timed(
-                self._envs.step, actions
-            )
-            self._note(np.asarray(rewards), np.asarray(ended) | np.asarray(cut), infos)
-        rollout.episodes = np.asarray(self._episodes, dtype=np.int64)
-        return rollout
+        """Plays all episodes to their end."""
+        self.reset()
+        while self.is_live:
+            self.note(self.step(self.take(self.choose())))
+        return self.rollout
 
-    def _begin(self, observations: Any, infos: Mapping[str, Any]) -> None:
-        rollout, n = self._rollout, len(self._rollout)
+    def reset(self) -> None:
+        """Starts the episodes."""
+        rollout, n = self.rollout, len(self.rollout)
+        seeds = rollout.seeds.tolist()
+        self._observations, infos = rollout.environment.timed(self._envs.reset, seed=seeds)
         group, present = info.masked(infos, info.GROUP, n, 0)
         rollout.groups = np.where(present, group, rollout.seeds).astype(np.int64)
         space = self._envs.single_observation_space
-        rollout.tasks = [task_text(observation_at(space, observations, i)) for i in range(n)]
+        rollout.tasks = [task_text(observation_at(space, self._observations, i)) for i in range(n)]
 
-    def _act(self, observations: Any) -> Any:
-        live = np.flatnonzero(self._live).tolist()
+    def choose(self) -> TokenBatch:
+        """Asks the policy what the live episodes do next."""
         space = self._envs.single_observation_space
-        seen = [observation_at(space, observations, i) for i in live]
-        batch = self._policy.act(seen, **self._draw)
+        live = np.flatnonzero(self._live).tolist()
+        seen = [observation_at(space, self._observations, i) for i in live]
+        batch: TokenBatch = self.rollout.generation.timed(self._policy.act, seen, **self._draw)
+        return batch
+
+    def take(self, batch: TokenBatch) -> Any:
+        """Notes what the live episodes do next; returns the actions of all, for :meth:`step`."""
+        live = np.flatnonzero(self._live).tolist()
         for i, action in zip(live, batch.actions, strict=True):
             self._last_actions[i] = action
-        self._rollout.samples.extend(batch)
+        self.rollout.samples.extend(batch)
         self._episodes.extend(live)
         return batched_actions(self._envs.single_action_space, self._last_actions)
 
+    def step(self, actions: Any) -> tuple[Any, ...]:
+        """Steps the environment, in whichever thread; its answer is for :meth:`note`."""
+        answer: tuple[Any, ...] = self.rollout.environment.timed(self._envs.step, actions)
+        return answer
+
+    def note(self, answer: tuple[Any, ...]) -> None:
+        """Takes in what the environment answered."""
+        self._observations, rewards, ended, cut, infos = answer
+        self._note(np.asarray(rewards), np.asarray(ended) | np.asarray(cut), infos)
+        self.rollout.episodes = np.asarray(self._episodes, dtype=np.int64)
+
     def _note(self, rewards: np.ndarray, done: np.ndarray, infos: Mapping[str, Any]) -> None:
-        rollout, live = self._rollout, self._live
+        rollout, live = self.rollout, self._live
         rollout.rewards[live] += rewards[live]
         rollout.turns[live] += 1
         finished = live & done
@@ -185,7 +216,7 @@ class _Collector:
         self._live = live & ~done
 
     def _read(self, rows: np.ndarray, infos: Mapping[str, Any]) -> None:
-        rollout, n = self._rollout, len(self._rollout)
+        rollout, n = self.rollout, len(self.rollout)
         rollout.graded[rows] = info.masked(infos, info.GRADED, n, True)[0][rows]
         rollout.weights[rows] = info.masked(infos, info.REWARD_WEIGHT, n, 1.0)[0][rows]
         for name, key in _REWARD_KEYS.items():

@@ -36,6 +36,9 @@ class GRPOSettings:
         kl_coef: Factor of the KL term to the policy at the start; 0.0 keeps no reference.
         entropy_coef: Factor of the entropy bonus.
         importance_limit: Where the importance weights of stale rollouts are cut.
+        max_staleness: Updates that may lie between the sampling of a token and the update that it
+            is for. 0: rollouts and updates alternate; k: they overlap, on k + 1 environments (see
+            :class:`~wmrl_envs.agents.asynchronous.Pipeline`).
         scale: What advantages are divided by (see
             :func:`~wmrl_envs.agents.advantages.group_advantages`).
         std_floor: The least divisor, in units of reward.
@@ -64,6 +67,7 @@ class GRPOSettings:
     kl_coef: float = 0.0
     entropy_coef: float = 0.0
     importance_limit: float = 2.0
+    max_staleness: int = 0
     scale: Scale = "batch"
     std_floor: float = 1e-4
     loss_normalization: Normalization = "sequence"
@@ -77,7 +81,14 @@ class GRPOSettings:
         for name in ("inner_epochs", "minibatches", "token_budget"):
             self._at_least(name, 1)
         self._at_least("group_size", 2)
-        for name in ("warmup_steps", "weight_decay", "kl_coef", "entropy_coef", "seed"):
+        for name in (
+            "warmup_steps",
+            "weight_decay",
+            "kl_coef",
+            "entropy_coef",
+            "seed",
+            "max_staleness",
+        ):
             self._at_least(name, 0)
         for name in ("learning_rate", "max_grad_norm", "importance_limit", "std_floor"):
             self._positive(name)

@@ -12,6 +12,7 @@ from wmrl_envs.agents.batching import merge_duplicates, split_evenly, token_chun
 from wmrl_envs.agents.loss import LossTerms, policy_loss, row_coefficients
 from wmrl_envs.agents.policies.base import TokenBatch, TokenPolicy
 from wmrl_envs.agents.policies.padding import padded
+from wmrl_envs.agents.processes import Processes, SharedRollout
 from wmrl_envs.agents.rollout import Rollout
 from wmrl_envs.agents.settings import GRPOSettings
 
@@ -46,12 +47,17 @@ class Update:
     Rows whose advantage is zero are left out of the forward passes. They count in the averages, so
     the gradient is the same, but for the KL term, which they do not feel.
 
+    In a run of several processes each brings its own rollout. Advantages and averages are those of
+    all episodes together, each process passes its own samples through the policy, and the gradients
+    are summed: the step is the one that a single process would make of the whole batch.
+
     Args:
         policy: The policy in training.
         reference: The frozen reference of the KL term, or None.
         optimizer: Holds the policy's parameters.
         settings: The run's settings.
         generator: Deals the minibatches (CPU).
+        processes: The processes of the run; None: this one alone.
     """
 
     def __init__(
@@ -61,20 +67,26 @@ class Update:
         optimizer: torch.optim.Optimizer,
         settings: GRPOSettings,
         generator: torch.Generator | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self._policy, self._reference, self._optimizer = policy, reference, optimizer
         self._settings, self._generator = settings, generator
+        self._processes = processes or Processes()
 
     def __call__(self, rollout: Rollout) -> tuple[Advantages, dict[str, float]]:
+        """Joins this process's rollout with the others' and updates the policy by all of them."""
+        return self.apply(self._processes.share(rollout))
+
+    def apply(self, shared: SharedRollout) -> tuple[Advantages, dict[str, float]]:
         """Updates the policy.
 
         Returns:
-            The episodes' advantages, and means over the update: ``loss``, ``kl``,
+            All episodes' advantages, and means over the update: ``loss``, ``kl``,
             ``clip_fraction``, ``gradient_norm``, ``skipped_steps`` (gradients that were not
             finite). Without a single row that pulls the policy stays as it is and the dictionary is
             empty.
         """
-        s = self._settings
+        s, rollout = self._settings, shared.whole
         advantages = group_advantages(
             rollout.rewards,
             rollout.groups,
@@ -83,18 +95,20 @@ class Update:
             scale=s.scale,
             std_floor=s.std_floor,
         )
-        rows = self._rows(rollout, advantages)
-        if not len(rows.batch):
+        rows = self._rows(shared, advantages)
+        counts = self._processes.gather(len(rows.batch))
+        if not any(counts):
             return advantages, {}
-        minibatches = [self._chunks(rows.select(part)) for part in self._deal(len(rows.batch))]
+        parts = self._deal(len(rows.batch), min(s.minibatches, max(counts)))
+        minibatches = [self._chunks(rows.select(part)) for part in parts]
         report = _Report()
         for _ in range(s.inner_epochs):
             for chunks in minibatches:
                 self._step(chunks, len(minibatches), report)
-        return advantages, report.means()
+        return advantages, _Report.joined(self._processes.gather(report)).means()
 
-    def _rows(self, rollout: Rollout, advantages: Advantages) -> _Rows:
-        samples, episodes = rollout.samples, rollout.episodes
+    def _rows(self, shared: SharedRollout, advantages: Advantages) -> _Rows:
+        samples, episodes = shared.whole.samples, shared.whole.episodes
         used = np.flatnonzero(advantages.used[episodes]) if len(episodes) else episodes
         if not len(used):
             return _Rows(TokenBatch(), torch.zeros(0), torch.zeros(0))
@@ -106,7 +120,11 @@ class Update:
             constant=float(self._policy.max_response_tokens),
         )
         values = advantages.values[episodes[used]]
-        pulling = [i for i in range(len(used)) if values[i] != 0 and samples.responses[used[i]]]
+        pulling = [
+            i
+            for i, row in enumerate(used)
+            if int(row) in shared.own_samples and values[i] != 0 and samples.responses[row]
+        ]
         keys = [self._key(samples, used[i], values[i], coefficients[i]) for i in pulling]
         first, counts = merge_duplicates(keys)
         kept = [pulling[i] for i in first]
@@ -126,11 +144,13 @@ class Update:
         own = None if context is None else row
         return (samples.prompts[row], samples.responses[row], advantage, float(coefficient), own)
 
-    def _deal(self, count: int) -> list[list[int]]:
+    def _deal(self, count: int, parts: int) -> list[list[int]]:
+        """Deals rows into as many parts as every process has, some of which may be empty here."""
         if self._settings.minibatches == 1:
             return [list(range(count))]
         order = torch.randperm(count, generator=self._generator).tolist()
-        return split_evenly(order, self._settings.minibatches)
+        dealt = split_evenly(order, parts)
+        return dealt + [[] for _ in range(parts - len(dealt))]
 
     def _chunks(self, rows: _Rows) -> list[_Chunk]:
         batch = rows.batch
@@ -153,6 +173,7 @@ class Update:
             terms, mask = self._loss(chunk)
             torch.autograd.backward(terms.loss * minibatches)
             report.add(terms, mask)
+        self._processes.sum_gradients(self._policy.parameters())
         norm = torch.nn.utils.clip_grad_norm_(
             list(self._policy.parameters()), self._settings.max_grad_norm
         )
@@ -191,6 +212,16 @@ class _Report:
         self.norms: list[float] = []
         self._sums = {"loss": 0.0, "kl": 0.0, "clip_fraction": 0.0}
         self._tokens = 0.0
+
+    @classmethod
+    def joined(cls, parts: Sequence["_Report"]) -> "_Report":
+        """One report of what several processes did together; they saw the same norms."""
+        whole = parts[0]
+        for part in parts[1:]:
+            whole._tokens += part._tokens
+            for name, value in part._sums.items():
+                whole._sums[name] += value
+        return whole
 
     def add(self, terms: LossTerms, mask: torch.Tensor) -> None:
         self._sums["loss"] += float(terms.loss.detach())

@@ -18,7 +18,11 @@ ALLOWED = {
 MAPPED = {"wrappers", "agents", "benchmarks"}
 OPTIONAL = ("accelerate", "hypothesis", "libero", "mujoco", "peft", "pytest", "ray", "robosuite")
 OPTIONAL += ("stable_baselines3", "trl", "verl")
-ADAPTERS = {"wmrl_envs.agents.trl": "trl", "wmrl_envs.autoresearch.sandbox.ray": "ray"}
+ADAPTERS = {
+    "wmrl_envs.agents.trl": "trl",
+    "wmrl_envs.autoresearch.sandbox.ray": "ray",
+    "wmrl_envs.ray_vector": "ray",
+}
 """Modules that subclass what an optional package offers, and that nothing else imports early."""
 TESTS = sorted(path.relative_to(source_tree.ROOT) for path in Path(__file__).parent.rglob("*.py"))
 

@@ -146,6 +146,30 @@ class WorldModelBench(_Bench):
 
 
 @dataclass(frozen=True)
+class GRPOBench(_Bench):
+    """Time a GRPO step beside TRL's `GRPOTrainer` on one tiny model, and compare their memory."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.grpo import Workload, compare_grpo
+
+        workload = Workload.quick() if self.quick else Workload()
+        return self._finish(compare_grpo(workload, 2 if self.quick else 9, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
+class OverlapBench(_Bench):
+    """Train with rollouts that overlap execution and without: wall time saved, reward reached."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        from wmrl_envs.benchmarks.throughput.asynchronous import OverlapPlan, compare_staleness
+
+        plan = OverlapPlan(staleness=(0, 1), steps=8, seeds=1) if self.quick else OverlapPlan()
+        return self._finish(compare_staleness(plan, sys.argv[1:]), console)
+
+
+@dataclass(frozen=True)
 class TheoremsBench(_Bench):
     """Check the theorems of WMRL with numbers: floors, bias decay and its limit, variance."""
 
@@ -201,6 +225,8 @@ class Bench:
         | Annotated[LiberoBench, subcommand("libero")]
         | Annotated[RegressionBench, subcommand("regression")]
         | Annotated[WorldModelBench, subcommand("world-model")]
+        | Annotated[GRPOBench, subcommand("grpo")]
+        | Annotated[OverlapBench, subcommand("overlap")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
         | Annotated[LiberoLongBench, subcommand("libero-long")]

@@ -355,7 +355,7 @@ def test_unknown_settings_and_wrong_parts_are_named(
             GRPO(make_policy(), letter_env(8), **setting)
     with pytest.raises(TypeError, match="policy must be a TokenPolicy, got str"):
         GRPO("MlpPolicy", letter_env(8))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"envs must be a gymnasium.vector.VectorEnv, got list"):
-        GRPO(make_policy(), [letter_env(8)])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"envs must be a gymnasium.vector.VectorEnv, got str"):
+        GRPO(make_policy(), "CartPole-v1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="total_steps must be >= 0, got -1"):
         GRPO(make_policy(), letter_env(8)).learn(-1)
