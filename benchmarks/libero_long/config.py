@@ -40,10 +40,12 @@ class LiberoConfig(StoredSettings):
     """Control steps of an episode at most."""
     anchors: float = 1.0
     """Fraction of the groups whose success the reward may use."""
-    learning_rate: float = 1e-4
+    learning_rate: float = 3e-5
     """AdamW's step size."""
     inner_epochs: int = 2
     """Passes over each batch of rollouts."""
+    minibatches: int = 4
+    """Optimiser steps in a pass."""
     kl_coef: float = 0.0
     """Factor of the KL term to the starting policy."""
     frames: int = 8
@@ -75,7 +77,7 @@ class LiberoConfig(StoredSettings):
             raise SettingsError(f"tasks must name a task, got {self.tasks!r}")
         for name in ("seed", "steps", "kl_coef", "workers"):
             self._within(name, 0)
-        for name in ("groups", "inner_epochs", "rollouts", "frames", "horizon"):
+        for name in ("groups", "inner_epochs", "minibatches", "rollouts", "frames", "horizon"):
             self._within(name, 1)
         for name in ("image_size", "checkpoint_every", "threads"):
             self._within(name, 1)

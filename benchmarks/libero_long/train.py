@@ -94,6 +94,7 @@ def _settings(config: LiberoConfig) -> dict[str, Any]:
         "group_size": config.group_size,
         "learning_rate": config.learning_rate,
         "inner_epochs": config.inner_epochs,
+        "minibatches": config.minibatches,
         "kl_coef": config.kl_coef,
         "token_budget": 16384,
         "seed": config.seed,
