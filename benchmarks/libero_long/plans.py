@@ -11,13 +11,21 @@ _FAILURES = ("--failures", "drop", "miss", "misplace", "stop")
 def full_plan(arms: tuple[str, ...], seeds: tuple[int, ...]) -> Plan:
     """Two tasks; hours on two cores."""
     base = LiberoConfig(
-        tasks=(5, 6), horizon=240, steps=12, groups=6, seen_states=8, heldout_states=10, workers=1
+        tasks=(5, 6),
+        horizon=300,
+        steps=8,
+        groups=6,
+        learning_rate=6e-5,
+        seen_states=6,
+        heldout_states=8,
+        workers=1,
     )
+    cloning = ("--task", "5,6", "--episodes", "6", "--noise", "0.1", "--action-chunk", "4")
     return Plan(
         base=base,
         arms=arms,
         seeds=seeds,
-        cloning=("--task", "5,6"),
+        cloning=(*cloning, "--steps", "800", "--batch-size", "96", "--learning-rate", "0.002"),
         demonstrations=("--task", "5,6", "--states", "0-15", "--noise", "0.1", *_FAILURES),
         learning=("--held-out", "12-15", "--collapse", "potential"),
     )
@@ -40,7 +48,7 @@ def quick_plan(arms: tuple[str, ...], seed: int) -> Plan:
         base=base,
         arms=arms,
         seeds=(seed,),
-        cloning=("--task", "5"),
+        cloning=("--task", "5", "--states", "0-3", "--episodes", "1", "--steps", "100"),
         demonstrations=("--task", "5", "--states", "0-3,12", "--failures", "drop", "stop"),
         learning=("--held-out", "12", "--epochs", "4"),
     )
