@@ -29,6 +29,7 @@ from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.demos import Demos
 from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
+from wmrl_envs.benchmarks.commands.report import Report
 from wmrl_envs.benchmarks.commands.tasks import Tasks
 from wmrl_envs.benchmarks.commands.train import Train
 from wmrl_envs.benchmarks.commands.world_model import WorldModelGroup
@@ -50,6 +51,7 @@ _COMMANDS = (
     | Annotated[Train, subcommand("train")]
     | Annotated[Eval, subcommand("eval")]
     | Annotated[Collect, subcommand("collect")]
+    | Annotated[Report, subcommand("report")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Demos, subcommand("demos")]
     | Annotated[WorldModelGroup, subcommand("world-model")]
