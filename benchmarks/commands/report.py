@@ -44,4 +44,4 @@ class Report:
 
 
 def _name(folder: Path) -> str:
-    return f"Run {folder.resolve().name}"
+    return f"Training report: {folder.resolve().name}"

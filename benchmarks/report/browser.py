@@ -9,7 +9,7 @@ from wmrl_envs.benchmarks.report.summaries import Arm, split_title
 
 __all__ = ["episode_data", "script_json"]
 
-_MOST = 4000
+_MOST = 10_000
 """Episodes of a page; beyond, the first and the last evaluations come first."""
 _MOST_CHARACTERS = 6_000_000
 

@@ -74,7 +74,7 @@ def learning_chart(found: Sequence[Arm], split: str) -> Card | None:
     values = [v for _, points in lines for p in points for v in (p.mean, p.low, p.high)]
     plot = Plot(
         Axis.around("policy updates", [p.step for _, ps in lines for p in ps], whole=True),
-        Axis.around("score", values),
+        Axis.around("mean reward", values),
         f"Score on {split_title(split)} against policy updates, by arm",
         right=room(arm.short for arm, _ in lines),
     )
@@ -114,7 +114,7 @@ def cost_chart(
     plot = Plot(
         Axis("", 0.0, max(price for _, points in lines for price, _ in points)),
         Axis.around(
-            "score", [v for _, ps in lines for _, p in ps for v in (p.mean, p.low, p.high)]
+            "mean reward", [v for _, ps in lines for _, p in ps for v in (p.mean, p.low, p.high)]
         ),
         f"Score on {split_title(split)} against {unit}, by arm",
         right=room(arm.short for arm, _ in lines),
@@ -127,7 +127,7 @@ def cost_chart(
         price, last = points[-1]
         plot.path([(price, last.low), (price, last.high)], f"whisker {arm.css}")
         tip = f"{arm.title}\nscore {last.text}\n{price:,.0f} {unit}, step {last.step}"
-        plot.mark(price, last.mean, f"mark {arm.css}", tip, arm.colour)
+        plot.mark(price, last.mean, f"mark {arm.css}", tip, arm.shape)
     _name_ends(plot, [(arm, points[-1][1].mean) for arm, points in lines])
     return Card(
         f"Score against {unit}",
@@ -174,7 +174,12 @@ def _arrow_note(lines: Sequence[tuple[Arm, Sequence[tuple[float, Point]]]]) -> s
 
 
 def step_chart(
-    found: Sequence[Arm], title: str, note: str, keys: Sequence[str], zero: bool = False
+    found: Sequence[Arm],
+    title: str,
+    note: str,
+    keys: Sequence[str],
+    unit: str,
+    zero: bool = False,
 ) -> Card | None:
     """A figure of every step, by arm, as the mean over seeds."""
     lines = [(arm, points) for arm in found if (points := series(arm, *keys))]
@@ -183,7 +188,7 @@ def step_chart(
     values = [y for _, points in lines for _, y in points] + ([0.0] if zero else [])
     plot = Plot(
         Axis.around("policy updates", [x for _, points in lines for x, _ in points], whole=True),
-        Axis.around("", values),
+        Axis.around(unit, values),
         f"{title}, by arm",
         right=room(arm.short for arm, _ in lines),
     )
@@ -202,6 +207,7 @@ def bias_chart(found: Sequence[Arm]) -> Card | None:
         "Bias of the predictions",
         "Mean of prediction − measurement on evaluated episodes, training and held-out. Dotted: "
         "raw; solid: after the correction, where the arm has one.",
+        "reward",
         lambda f: f.bias,
         corrected=True,
     )
@@ -214,6 +220,7 @@ def order_chart(found: Sequence[Arm]) -> Card | None:
         "Rank agreement: pairs in the right order",
         "Of two evaluated solutions to one task with different measurements, how often the world "
         "model prefers the better. Chance is 0.5.",
+        "share of pairs",
         lambda f: f.ordered,
     )
 
@@ -222,6 +229,7 @@ def _fidelity_chart(
     found: Sequence[Arm],
     title: str,
     note: str,
+    unit: str,
     figure: Callable[[Fidelity], float],
     corrected: bool = False,
 ) -> Card | None:
@@ -233,7 +241,7 @@ def _fidelity_chart(
         return None
     plot = Plot(
         Axis.around("policy updates", [x for x, _ in points], whole=True),
-        Axis.around("", [y for _, y in points] + ([0.0] if corrected else [])),
+        Axis.around(unit, [y for _, y in points] + ([0.0] if corrected else [])),
         f"{title}, by arm",
         right=room(arm.short for arm in lines),
     )
@@ -245,7 +253,7 @@ def _fidelity_chart(
         for side, name in ((raw[arm.name], "raw"), (solid, "corrected")):
             for x, y in side:
                 tip = f"{arm.title}, {name if corrected else 'raw'}\nstep {x:g}: {y:.3f}"
-                plot.mark(x, y, f"mark {arm.css}", tip, arm.colour)
+                plot.mark(x, y, f"mark {arm.css}", tip, arm.shape)
         plot.path(solid, f"line {arm.css}")
     _name_ends(plot, [(arm, (mapped[arm.name] or raw[arm.name])[-1][1]) for arm in lines])
     rows = [
@@ -375,7 +383,7 @@ def _line(plot: Plot, arm: Arm, points: Sequence[tuple[float, float, str]]) -> N
     plot.path([(x, y) for x, y, _ in points], f"line {arm.css}")
     css = f"mark {arm.css}" if len(points) <= 12 else "spot"
     for x, y, tip in points:
-        plot.mark(x, y, css, tip, arm.colour)
+        plot.mark(x, y, css, tip, arm.shape)
 
 
 def _name_ends(plot: Plot, ends: Iterable[tuple[Arm, float]]) -> None:

@@ -89,7 +89,9 @@ def _sections(found: Sequence[Arm], measured: Sequence[str]) -> Iterable[_Sectio
     yield _grid("world-model", "World model", _WORLD_MODEL, _world_model(found))
     yield _grid("spending", "Spending", "What was executed, and where time went.", _spent(found))
     outcomes = [charts.status_chart(found, last) for last in (False, True)]
-    yield _grid("outcomes", "Outcomes", "Runs that fail count with their low rewards.", outcomes)
+    yield _grid(
+        "outcomes", "Outcomes", "Solutions that fail count, with their low rewards.", outcomes
+    )
     shown, left_out = films(found)
     if shown:
         said = f"{left_out} further files found no room." if left_out else ""
@@ -166,6 +168,7 @@ def _world_model(found: Sequence[Arm]) -> list[Card | None]:
             "Residual bias on anchors",
             "Measured − corrected prediction of fresh anchors, before the map learned from them.",
             ("correction/mean_residual",),
+            "reward",
             zero=True,
         ),
         charts.step_chart(
@@ -173,6 +176,7 @@ def _world_model(found: Sequence[Arm]) -> list[Card | None]:
             "Weight of an anchor group",
             "How much more an anchor group counts than a predicted one.",
             ("correction/anchor_weight", "correction/rectify"),
+            "weight",
         ),
         charts.step_chart(
             found,
@@ -180,6 +184,7 @@ def _world_model(found: Sequence[Arm]) -> list[Card | None]:
             "Mean rank correlation of predicted and measured rewards, recent groups first; "
             "0 is chance. GRPO learns from this order alone.",
             ("correction/agreement",),
+            "correlation",
             zero=True,
         ),
     ]
@@ -192,6 +197,7 @@ def _spent(found: Sequence[Arm]) -> list[Card | None]:
             "Real executions spent",
             "Cumulative, in training alone; the world model's log comes on top.",
             ("costs/executions", "costs/measurements", "costs/episodes"),
+            "executions",
             zero=True,
         ),
         charts.time_chart(found),
@@ -201,6 +207,7 @@ def _spent(found: Sequence[Arm]) -> list[Card | None]:
             "Mean reward of a step's episodes, from whatever graded them. It is not the score: a "
             "world model may overpay.",
             ("rollout/reward_mean",),
+            "mean reward",
         ),
     ]
 

@@ -62,6 +62,11 @@ class Arm:
         return f"arm{self.colour % 8}"
 
     @property
+    def shape(self) -> int:
+        """The shape of its marks, see :func:`svg.mark`."""
+        return (0, 1, 2, 4, 1, 2, 3, 4)[self.colour % 8]
+
+    @property
     def steps(self) -> list[int]:
         """The steps of its evaluations."""
         return sorted({e.step for run in self.runs for e in run.evaluations})

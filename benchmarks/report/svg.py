@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 __all__ = ["Axis", "Label", "Plot", "mark", "spread", "ticks"]
 
 WIDTH, HEIGHT = 440.0, 300.0
-_TOP, _LEFT, _BOTTOM = 14.0, 46.0, 46.0
-_LETTER = 6.9
+_TOP, _LEFT, _BOTTOM = 28.0, 48.0, 46.0
+_LETTER = 7.6
 """Average width of a letter of a label, in SVG units."""
 
 
@@ -183,19 +183,21 @@ class Plot:
             f'<text class="axis-name" x="{(left + right) / 2:g}" y="{HEIGHT - 8:g}" '
             f'text-anchor="middle">{html.escape(self.x.name)}</text>'
         )
+        yield f'<text class="axis-name" x="4" y="12">{html.escape(self.y.name)}</text>'
 
     def _through(self, points: Iterable[tuple[float, float]]) -> str:
         return "L".join("{:g} {:g}".format(*self.place(x, y)) for x, y in points)
 
 
 def mark(x: float, y: float, css: str, tip: str, shape: int = 0) -> str:
-    """A circle, square, triangle or diamond in SVG units, with a text for pointers and keys."""
+    """One of five shapes at a place in SVG units, with a text for pointers and keys."""
     outline = (
         f"M{x - 4:g} {y:g}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0",
         f"M{x - 4:g} {y - 4:g}h8v8h-8z",
         f"M{x:g} {y - 5:g}l5 9h-10z",
         f"M{x:g} {y - 5.5:g}l5 5.5l-5 5.5l-5 -5.5z",
-    )[shape % 4]
+        f"M{x:g} {y + 5:g}l5 -9h-10z",
+    )[shape % 5]
     said = html.escape(tip, quote=True)
     return f'<path class="{css}" data-x="{x:g}" data-y="{y:g}" data-tip="{said}" d="{outline}"/>'
 
