@@ -82,7 +82,7 @@ def learning_chart(found: Sequence[Arm], split: str) -> Card | None:
         plot.band([(p.step, p.low, p.high) for p in points], f"band {arm.css}")
     for arm, points in lines:
         _line(plot, arm, [(p.step, p.mean, _tip(arm, p)) for p in points])
-    _name_ends(plot, [(arm, points[-1].mean) for arm, points in lines])
+    _name_ends(plot, [(arm, points[-1].step, points[-1].mean) for arm, points in lines])
     return Card(
         f"Score on {split_title(split)}",
         f"Mean measured reward. {band_note(found)}",
@@ -128,7 +128,7 @@ def cost_chart(
         plot.path([(price, last.low), (price, last.high)], f"whisker {arm.css}")
         tip = f"{arm.title}\nscore {last.text}\n{price:,.0f} {unit}, step {last.step}"
         plot.mark(price, last.mean, f"mark {arm.css}", tip, arm.shape)
-    _name_ends(plot, [(arm, points[-1][1].mean) for arm, points in lines])
+    _name_ends(plot, [(arm, points[-1][0], points[-1][1].mean) for arm, points in lines])
     return Card(
         f"Score against {unit}",
         f"{split_title(split).capitalize()}. Thin: the way there. Mark: the end, with its 95 % "
@@ -195,7 +195,7 @@ def step_chart(
     plot.zero()
     for arm, points in lines:
         _line(plot, arm, [(x, y, f"{arm.title}\nstep {x:g}: {y:.4g}") for x, y in points])
-    _name_ends(plot, [(arm, points[-1][1]) for arm, points in lines])
+    _name_ends(plot, [(arm, *points[-1]) for arm, points in lines])
     rows = [(arm.title, f"{x:g}", f"{y:.4g}") for arm, points in lines for x, y in points]
     return Card(title, note, plot.svg(), ("arm", "step", "value"), rows)
 
@@ -255,7 +255,7 @@ def _fidelity_chart(
                 tip = f"{arm.title}, {name if corrected else 'raw'}\nstep {x:g}: {y:.3f}"
                 plot.mark(x, y, f"mark {arm.css}", tip, arm.shape)
         plot.path(solid, f"line {arm.css}")
-    _name_ends(plot, [(arm, (mapped[arm.name] or raw[arm.name])[-1][1]) for arm in lines])
+    _name_ends(plot, [(arm, *(mapped[arm.name] or raw[arm.name])[-1]) for arm in lines])
     rows = [
         (arm.title, name, f"{x:g}", f"{y:.3f}")
         for arm in lines
@@ -386,9 +386,14 @@ def _line(plot: Plot, arm: Arm, points: Sequence[tuple[float, float, str]]) -> N
         plot.mark(x, y, css, tip, arm.shape)
 
 
-def _name_ends(plot: Plot, ends: Iterable[tuple[Arm, float]]) -> None:
-    x = plot.x.ticks[0]
-    plot.labels(Label(arm.short, plot.place(x, y)[1], f"label {arm.css}") for arm, y in ends)
+def _name_ends(plot: Plot, ends: Iterable[tuple[Arm, float, float]]) -> None:
+    """Names lines at the right; a line that ends before it is led there."""
+    known, right = list(ends), plot.x.ticks[-1]
+    for arm, x, y in known:
+        plot.path([(x, y), (right, y)], f"thin dash {arm.css}")
+    plot.labels(
+        Label(arm.short, plot.place(right, y)[1], f"label {arm.css}") for arm, _, y in known
+    )
 
 
 def _tip(arm: Arm, point: Point) -> str:

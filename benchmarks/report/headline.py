@@ -18,7 +18,7 @@ def headline(found: Sequence[Arm], measured: Sequence[str]) -> str:
     if not ends:
         return '<p class="lead">No score has been measured yet.</p>'
     ends.sort(key=lambda end: -end[2].mean)
-    said = _first(ends, measured[0]) + _close(ends) + _saved(ends) + _seeds(ends)
+    said = _first(ends, measured[0]) + _close(ends) + _early(ends) + _saved(ends) + _seeds(ends)
     return f'<p class="lead">{html.escape(said)}</p>'
 
 
@@ -47,6 +47,15 @@ def _close(ends: Ends) -> str:
         return " Its 95 % interval lies above those of all others."
     names = ", ".join(a.title for a, _ in others)
     return f" Its 95 % interval overlaps that of {names}, so that order may be chance."
+
+
+def _early(ends: Ends) -> str:
+    """Which arms are shown earlier in training than others, so that they may still rise."""
+    last = max(point.step for _, _, point in ends)
+    early = [f"{arm.title} (step {p.step})" for arm, _, p in ends if p.step < last]
+    if not early:
+        return ""
+    return f" Not at the same step: {', '.join(early)} beside step {last:,} of the others."
 
 
 def _saved(ends: Ends) -> str:

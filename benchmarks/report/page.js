@@ -27,7 +27,9 @@
   ring.setAttribute("r", "8");
   const visible = (mark) => !mark.closest("[hidden]");
   const place = (mark) => ({ x: Number(mark.dataset.x), y: Number(mark.dataset.y) });
+  let shown = null;
   const show = (chart, mark) => {
+    shown = [chart, mark];
     const { x, y } = place(mark);
     const point = new DOMPoint(x, y).matrixTransform(chart.getScreenCTM());
     ring.setAttribute("cx", x);
@@ -41,7 +43,7 @@
     const above = point.y - box.height - 14;
     tooltip.style.top = `${above > 8 ? above : point.y + 16}px`;
   };
-  const hide = () => { tooltip.classList.remove("on"); ring.remove(); };
+  const hide = () => { shown = null; tooltip.classList.remove("on"); ring.remove(); };
   const nearest = (chart, event) => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
     let best = null, least = 32;
@@ -72,7 +74,8 @@
       show(chart, marks[at]);
     });
   }
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", () => { if (shown) show(...shown); }, { passive: true });
+  addEventListener("pointerdown", (event) => { if (!event.target.closest("svg.chart")) hide(); });
 
   // Which tasks the cost charts show.
   const choose = (value) => {
@@ -167,7 +170,7 @@
     let kept = episodes.filter((e) => filters.every((s) =>
       s.value === "" || JSON.stringify(e[s.dataset.field]) === s.value));
     kept = [...kept].sort(sorts[$("#sort").value]);
-    const shown = kept.slice(0, MOST).map((e) => {
+    const rows = kept.slice(0, MOST).map((e) => {
       const arm = data.arms[e.arm];
       const row = make("button", undefined, `row ${arm.css}`);
       row.type = "button";
@@ -177,11 +180,11 @@
       row.addEventListener("click", () => open(e, row));
       return row;
     });
-    list.replaceChildren(...shown);
+    list.replaceChildren(...rows);
     count.textContent = kept.length > MOST
       ? `${kept.length.toLocaleString("en")} episodes match; the first ${MOST} are listed.`
       : `${kept.length.toLocaleString("en")} of ${episodes.length.toLocaleString("en")} episodes.`;
-    if (shown.length) open(kept[0], shown[0]);
+    if (rows.length) open(kept[0], rows[0]);
     else detail.replaceChildren(make("p", "No episode matches.", "note"));
   }
   list.addEventListener("keydown", (event) => {
