@@ -21,7 +21,7 @@ def script_json(value: Any) -> str:
 
     Example:
         >>> script_json("</script>")
-        '"\u003c/script\u003e"'
+        '"\\u003c/script\\u003e"'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -118,7 +118,7 @@ def _means(pairs: Sequence[tuple[float, float]], name: str, plot: Plot, line: st
 
 
 def _figures(arm: Arm, step: int) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, side in (("raw", _raw), ("corrected", _corrected)):
         found = _fidelity(arm, step, side)
         if found is not None:

@@ -319,7 +319,9 @@ def _versions(folder: Path) -> dict[str, str]:
 def _rebuilt(config: Mapping[str, Any], folder: Path) -> str:
     """The command that these settings stand for, where the run kept none."""
     try:
-        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}
+        settings: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in config.items()
+        }
         words = options(RunConfig(**settings)) if settings else ()
     except (SettingsError, TypeError):
         return ""
