@@ -30,6 +30,7 @@ from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.demos import Demos
 from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
+from wmrl_envs.benchmarks.commands.report import Report
 from wmrl_envs.benchmarks.commands.sft import Sft
 from wmrl_envs.benchmarks.commands.tasks import Tasks
 from wmrl_envs.benchmarks.commands.train import TRAINERS, Train
@@ -53,6 +54,7 @@ _COMMANDS = (
     | Annotated[Eval, subcommand("eval")]
     | Annotated[Sft, subcommand("sft")]
     | Annotated[Collect, subcommand("collect")]
+    | Annotated[Report, subcommand("report")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Demos, subcommand("demos")]
     | Annotated[WorldModelGroup, subcommand("world-model")]

@@ -12,12 +12,22 @@ settings.load_profile("wmrl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds ``--require-sandbox``."""
+    """Adds ``--require-sandbox`` and ``--require-browser``."""
     parser.addoption(
         "--require-sandbox",
         action="store_true",
         help="fail, instead of skip, the tests marked `sandbox` (for a kernel that can isolate)",
     )
+    parser.addoption(
+        "--require-browser",
+        action="store_true",
+        help="fail, instead of skip, the tests marked `browser` (where Chromium is installed)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marker of tests in a browser."""
+    config.addinivalue_line("markers", "browser: drives a headless Chromium")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -30,13 +40,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turns a skip of a test marked ``sandbox`` into a failure under ``--require-sandbox``."""
+    """Turns a skip into a failure where an option requires what the test's marker needs."""
     report = yield
-    required = item.config.getoption("--require-sandbox")
-    if required and report.skipped and item.get_closest_marker("sandbox"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.outcome = "failed"
-        report.longrepr = f"--require-sandbox: {reason}"
+    for marker in ("sandbox", "browser"):
+        option = f"--require-{marker}"
+        if report.skipped and item.get_closest_marker(marker) and item.config.getoption(option):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            report.outcome = "failed"
+            report.longrepr = f"{option}: {reason}"
     return report
 
 

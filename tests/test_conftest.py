@@ -32,3 +32,23 @@ def test_without_a_sandbox_a_marked_test_is_skipped_or_an_error(
         name: n for name, n in (("skipped", skipped), ("errors", errors)) if n
     }
     result.stdout.fnmatch_lines(["*no user namespaces*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"), [((), "skipped"), (("--require-browser",), "failed")]
+)
+def test_without_a_browser_its_tests_are_skipped_or_fail(
+    pytester: pytest.Pytester, options: tuple[str, ...], outcome: str
+) -> None:
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.browser
+        def test_marked():
+            pytest.skip("no Chromium")
+        """
+    )
+    result = pytester.runpytest("-rs", *options)
+    assert result.parseoutcomes() == {outcome: 1}

@@ -3,12 +3,12 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 from tyro.conf import subcommand
 
-from wmrl_envs.benchmarks.commands.base import usage_errors
+from wmrl_envs.benchmarks.commands.base import UsageError, usage_errors
 from wmrl_envs.benchmarks.commands.bench_libero_long import LiberoLongBench
 
 if TYPE_CHECKING:
@@ -214,6 +214,63 @@ class AblationBench(_Bench):
 
 
 @dataclass(frozen=True)
+class ScalingBench(_Bench):
+    """Simulate a cluster: GPU-hours of the paper's runs, or the sandbox slots your agent needs.
+
+    Alone it sets simulated GPU-hours beside the published ones. With `--rate` it answers how many
+    slots your agent needs, for real execution and for WMRL.
+    """
+
+    rate: float | None = None
+    """Trajectories a minute that your GPUs generate and learn from when no grade is waited for."""
+    execution_seconds: float | None = None
+    """Mean seconds of an execution."""
+    execution_spread: float | None = None
+    """Sigma of its lognormal distribution (0: all alike)."""
+    time_limit: float | None = None
+    """Seconds after which an execution is ended."""
+    turns: int | None = None
+    """Executions a trajectory."""
+    anchors: float | None = None
+    """Share of the groups that WMRL executes."""
+    slots: int | None = None
+    """Slots that you have; none: only how many you need."""
+
+    def run(self, console: Console) -> int:
+        """Prints the table."""
+        if self.rate is None:
+            return self._paper(console)
+        from wmrl_envs.benchmarks.scaling import sizing_report as report
+        from wmrl_envs.benchmarks.scaling.workload import Workload
+
+        with usage_errors():
+            workload = Workload(**self._given)
+            found = report.size_slots(workload, self.rate, self.slots, 20 if self.quick else 80)
+        code = self._finish(report.sizing_comparison(found, sys.argv[1:]), console)
+        if self.out is not None:
+            report.plot_sizing(found, self.out / "slots.png")
+        return code
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        names = ("execution_seconds", "execution_spread", "time_limit", "turns", "anchors")
+        given = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _paper(self, console: Console) -> int:
+        from wmrl_envs.benchmarks.scaling import paper_report as report
+
+        if self._given or self.slots is not None:
+            raise UsageError("your agent's numbers need --rate, its trajectories a minute")
+        with console.status("") as status:
+            found = report.study_paper(self.quick, lambda name: status.update(name))
+        code = self._finish(report.scaling_comparison(found, sys.argv[1:]), console)
+        if self.out is not None:
+            report.plot_scaling(found, self.out / "scaling.png")
+        return code
+
+
+@dataclass(frozen=True)
 class Bench:
     """Compare speed and evidence side by side; every comparison has a `--quick` form."""
 
@@ -230,6 +287,7 @@ class Bench:
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
         | Annotated[LiberoLongBench, subcommand("libero-long")]
+        | Annotated[ScalingBench, subcommand("scaling")]
     )
 
     def run(self, console: Console) -> int:

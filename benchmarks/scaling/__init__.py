@@ -1,0 +1,1 @@
+"""A simulated cluster: what real grading and world-model grading cost as training grows."""
