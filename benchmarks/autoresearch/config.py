@@ -9,7 +9,7 @@ from wmrl_envs.benchmarks.autoresearch.records import SettingsError
 from wmrl_envs.benchmarks.run_settings import StoredSettings
 
 SandboxKind = Literal["warm", "cold"]
-WorldModelKind = Literal["regression", "policy"]
+GraderKind = Literal["regression", "policy"]
 
 TRAIN_TASKS = (
     "breast-cancer",
@@ -72,8 +72,9 @@ class RunConfig(StoredSettings):
     """Train a LoRA adapter of this rank instead of all weights (0; `smollm2` has its own)."""
     gradient_checkpointing: bool = False
     """Compute each layer twice in training, to save memory (models of one's own)."""
-    world_model: WorldModelKind = "regression"
-    """`policy`: the frozen backbone of the policy itself (with an adapter: `smollm2`) grades."""
+    grader: GraderKind = "regression"
+    """The world model: `regression` on the execution log, or `policy`, the frozen backbone of
+    the policy itself (with an adapter: `smollm2`)."""
     train_tasks: tuple[str, ...] = TRAIN_TASKS
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
@@ -107,9 +108,9 @@ class RunConfig(StoredSettings):
             raise SettingsError(
                 f"sandbox must be one of {get_args(SandboxKind)}, got {self.sandbox!r}"
             )
-        if self.world_model not in get_args(WorldModelKind):
+        if self.grader not in get_args(GraderKind):
             raise SettingsError(
-                f"world_model must be one of {get_args(WorldModelKind)}, got {self.world_model!r}"
+                f"grader must be one of {get_args(GraderKind)}, got {self.grader!r}"
             )
         if not 0 < self.anchors <= 1:
             raise SettingsError(f"anchors must lie in (0, 1], got {self.anchors!r}")

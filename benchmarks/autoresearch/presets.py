@@ -8,7 +8,7 @@ __all__ = ["preset"]
 
 _SMOLLM2: Mapping[str, Any] = MappingProxyType(
     {
-        "world_model": "policy",
+        "grader": "policy",
         "steps": 40,
         "groups": 4,
         "group_size": 6,

@@ -127,7 +127,7 @@ def _world_model(
         log_folder = folder
         if not (folder / "log_costs.json").exists():
             collect_log(config, folder, config.log_episodes)
-    if config.world_model == "policy":
+    if config.grader == "policy":
         return _self_grading(config, policy, log_folder)
     return TimedWorldModel(log_folder, config.log_episodes, config.seed)
 
@@ -139,7 +139,7 @@ def _self_grading(config: RunConfig, policy: LanguageModelPolicy, folder: Path) 
         return SelfGrading(policy, folder, config.log_episodes)
     except TypeError as error:
         raise SettingsError(
-            f"world_model='policy' needs a policy with an adapter, got {config.policy!r}: {error}"
+            f"grader='policy' needs a policy with an adapter, got {config.policy!r}: {error}"
         ) from error
 
 

@@ -119,5 +119,5 @@ def test_a_policys_preset_is_taken_from_the_file_as_well(write: Any) -> None:
     path = write("policy: smollm2\nsteps: 3\n")
     line = expanded([*words, "out", "--config", path, "--quick"], {words: TrainAutoResearch})
     command = tyro.cli(TrainAutoResearch, args=line[2:], config=(OmitArgPrefixes,))
-    assert command.settings.world_model == "policy" and command.settings.steps == 3
+    assert command.settings.grader == "policy" and command.settings.steps == 3
     assert command.settings.log_episodes == 24

@@ -69,8 +69,8 @@ def test_a_log_that_is_too_short_is_named(adapter: Path, tmp_path: Path) -> None
 
 
 def test_a_policy_without_an_adapter_cannot_grade_itself(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="world_model='policy' needs a policy with an adapter"):
-        train(tiny(world_model="policy", log_episodes=40), tmp_path)
+    with pytest.raises(SettingsError, match="grader='policy' needs a policy with an adapter"):
+        train(tiny(grader="policy", log_episodes=40), tmp_path)
 
 
 def test_an_interrupted_run_ends_with_the_same_bits(
@@ -82,7 +82,7 @@ def test_an_interrupted_run_ends_with_the_same_bits(
         "wmrl_envs.benchmarks.autoresearch.train.collect_log",
         lambda config, folder, episodes: log(folder, 20),
     )
-    config = tiny(policy=str(adapter), world_model="policy", log_episodes=20)
+    config = tiny(policy=str(adapter), grader="policy", log_episodes=20)
     train(config, tmp_path / "whole")
     note = Recorder.on_rollout_end
 

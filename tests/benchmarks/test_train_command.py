@@ -46,7 +46,7 @@ def test_a_runs_own_file_starts_it_again_and_a_folder_goes_on(wmrl: Any, tmp_pat
 
 def test_printed_options_are_read_back(wmrl: Any, tmp_path: Path) -> None:
     code, printed, _ = wmrl(*AUTORESEARCH, "out", "--policy", "smollm2", "--print-config")
-    assert code == 0 and "world_model: policy" in printed
+    assert code == 0 and "grader: policy" in printed
     (tmp_path / "run.yaml").write_text(printed)
     again = wmrl(*AUTORESEARCH, "out", "--config", tmp_path / "run.yaml", "--print-config")
     assert again == (0, printed, "")
