@@ -90,7 +90,7 @@ class BatchRecorder:
         observation = self._observations[index]
         return Episode(
             task=task_text(observation),
-            actions=tuple([_own(actions[index]) for actions in taken]),
+            actions=_own([actions[index] for actions in taken]),
             initial_observation=observation,
             frames=self._samplers[index].spread() if self._frames else None,
         )
@@ -122,9 +122,11 @@ def _copied_rows(space: gym.Space[Any], batch: Any, indices: Sequence[int]) -> l
     return [deepcopy(rows[i]) for i in indices]
 
 
-def _own(row: Any) -> Any:
-    """A row without the batch that it is a view of."""
-    return row.copy() if isinstance(row, np.ndarray) else row
+def _own(rows: list[Any]) -> tuple[Any, ...]:
+    """Rows without the batches that they are views of."""
+    if rows and isinstance(rows[0], np.ndarray):
+        return tuple([np.array(row) for row in rows])
+    return tuple(rows)
 
 
 class _Frames:

@@ -60,7 +60,7 @@ class EpisodeClock:
 
     def step(self, terminations: np.ndarray, truncations: np.ndarray) -> Phase:
         """A step returned these (N,) flags."""
-        done = np.asarray(terminations, bool) | np.asarray(truncations, bool)
+        done = np.logical_or(terminations, truncations)
         if self.mode == AutoresetMode.SAME_STEP:
             return Phase(np.ones_like(done), done, done)
         over = self._over
@@ -88,7 +88,7 @@ class EpisodeClock:
 
 def places(mask: np.ndarray) -> list[int]:
     """Where a mask (N,) is True, as Python integers."""
-    return np.flatnonzero(mask).tolist()
+    return mask.nonzero()[0].tolist()
 
 
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
