@@ -11,6 +11,7 @@ from gymnasium.utils import RecordConstructorArgs
 from wmrl_envs import info as keys
 from wmrl_envs.spaces import UnicodeText
 from wmrl_envs.wrappers.episodes import EpisodeRecorder
+from wmrl_envs.wrappers.world_models.base import Episode
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, write_log
 
 __all__ = ["ExecutionLogWrapper"]
@@ -58,7 +59,11 @@ class ExecutionLogWrapper(gym.Wrapper[ObsType, ActType, ObsType, ActType], Recor
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._recorder.add(action)
         if terminated or truncated:
-            write_log(self._path, measured_episode(self._recorder, self._name, info), append=True)
+            write_log(
+                self._path,
+                measured_episode(self._recorder.episode(), self._name, info),
+                append=True,
+            )
         return obs, reward, terminated, truncated, info
 
 
@@ -68,12 +73,9 @@ def check_text_actions(space: gym.Space[Any]) -> None:
         raise ValueError(f"an execution log holds texts, env has the action space {space}")
 
 
-def measured_episode(
-    recorder: EpisodeRecorder, name: str, info: Mapping[str, Any]
-) -> list[LoggedEpisode]:
+def measured_episode(episode: Episode, name: str, info: Mapping[str, Any]) -> list[LoggedEpisode]:
     """An ended episode as an entry of the log; none if it was not measured."""
     if keys.MEASURED_REWARD not in info:
         return []
-    episode = recorder.episode()
     reward, status = float(info[keys.MEASURED_REWARD]), str(info.get(keys.GRADE_STATUS, ""))
     return [LoggedEpisode(episode.task, episode.actions, reward, status, str(name))]

@@ -1,5 +1,6 @@
 """Groups: which one an episode belongs to, and the anchor pairs of those that are not complete."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,17 +75,25 @@ class GroupLedger:
     def __init__(self, num_envs: int) -> None:
         self._group: list[int | None] = [None] * num_envs
         self._running = [False] * num_envs
+        # How many sub-environments hold a group as their last, and how many still run it.
+        self._holders: Counter[int] = Counter()
+        self._runners: Counter[int] = Counter()
         self._pending: dict[int, list[tuple[float, float]]] = {}
         self._pins: dict[int, FittedCorrection] = {}
 
     def start(self, index: int, group: int | None) -> None:
         """An episode of this group starts in one sub-environment."""
+        self._halt(index)
+        _lose(self._holders, self._group[index])
         self._group[index], self._running[index] = group, group is not None
+        if group is not None:
+            self._holders[group] += 1
+            self._runners[group] += 1
 
     def finish(self, index: int, pair: tuple[float, float] | None = None) -> None:
         """The episode there ends; ``pair`` is an anchor's (predicted, measured)."""
         group = self._group[index]
-        self._running[index] = False
+        self._halt(index)
         if pair is not None and group is not None:
             self._pending.setdefault(group, []).append(pair)
 
@@ -94,11 +103,10 @@ class GroupLedger:
 
     def take_complete(self) -> list[Pairs]:
         """Removes and returns the pairs of complete groups, in the order of their first pair."""
-        running = self._running_groups()
         complete = [
             group
             for group in self._pending
-            if group not in running and self._group.count(group) != 1
+            if group not in self._runners and self._holders[group] != 1
         ]
         return [_as_arrays(self._pending.pop(group)) for group in complete]
 
@@ -110,11 +118,12 @@ class GroupLedger:
 
     def unpin_finished(self) -> None:
         """Forgets the corrections of groups that no sub-environment runs."""
-        running = self._running_groups()
-        self._pins = {group: fit for group, fit in self._pins.items() if group in running}
+        self._pins = {group: fit for group, fit in self._pins.items() if group in self._runners}
 
-    def _running_groups(self) -> set[int | None]:
-        return {group for group, on in zip(self._group, self._running, strict=True) if on}
+    def _halt(self, index: int) -> None:
+        if self._running[index]:
+            self._running[index] = False
+            _lose(self._runners, self._group[index])
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """The pairs held back: ``group`` (n,) int64, ``predicted`` and ``measured`` (n,)."""
@@ -129,10 +138,20 @@ class GroupLedger:
     def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
         """Restores them; the episodes of before are over."""
         self._group, self._running = [None] * len(self._group), [False] * len(self._group)
+        self._holders, self._runners = Counter(), Counter()
         self._pending, self._pins = {}, {}
         rows = zip(state["group"], state["predicted"], state["measured"], strict=True)
         for group, predicted, measured in rows:
             self._pending.setdefault(int(group), []).append((float(predicted), float(measured)))
+
+
+def _lose(counts: Counter[int], group: int | None) -> None:
+    """Counts one less of a group, and forgets it at none."""
+    if group is None:
+        return
+    counts[group] -= 1
+    if not counts[group]:
+        del counts[group]
 
 
 def _as_arrays(pairs: list[tuple[float, float]]) -> Pairs:

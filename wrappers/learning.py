@@ -76,8 +76,9 @@ class AnchorLearning:
     def learn(self) -> None:
         """Takes in the groups that are complete."""
         complete = self.ledger.take_complete()
-        self.estimator.update(complete)
-        self.monitor.update(complete)
+        if complete:
+            self.estimator.update(complete)
+            self.monitor.update(complete)
 
     def begin(self, groups: Mapping[int, int | None]) -> None:
         """Episodes start, by sub-environment; learns from the groups that they replace."""

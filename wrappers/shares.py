@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from wmrl_envs.wrappers.estimators.adaptive import AdaptiveShare
-from wmrl_envs.wrappers.estimators.anchors import AnchorDraw
+from wmrl_envs.wrappers.estimators.anchors import AnchorDraw, group_id
 
 __all__ = ["GroupDraw"]
+
+_AHEAD = 16
+"""Episodes of one sub-environment that are drawn at once: numpy's calls cost more than a draw."""
 
 
 class GroupDraw:
@@ -38,6 +41,7 @@ class GroupDraw:
         self._draw, self.adaptive = draw, adaptive
         self._group = np.zeros(num_envs, dtype=np.int64)
         self._share = np.full(num_envs, np.nan)
+        self._ahead: dict[int, bool] = {}
 
     @property
     def share(self) -> float:
@@ -52,12 +56,24 @@ class GroupDraw:
             (n,) bool: which are anchors.
         """
         if self.adaptive is None:
-            return self._draw(np.asarray(groups, dtype=np.int64))
+            return self._foreseen(groups)
         self.adaptive.update()
         places, held = list(indices), self._held(set(indices))
         shares = np.array([held.get(int(group), self.share) for group in groups])
         self._group[places], self._share[places] = groups, shares
         return self._drawn(self._group[places], shares)
+
+    def _foreseen(self, groups: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The draw, made for the next unseeded episodes of these sub-environments as well."""
+        wanted = np.asarray(groups, dtype=np.int64)
+        names = wanted.tolist()
+        if any(name not in self._ahead for name in names):
+            later = [group_id(name, repeat) for name in names for repeat in range(_AHEAD)]
+            drawn = self._draw(np.array(later, dtype=np.int64)).tolist()
+            if len(self._ahead) > _AHEAD * max(len(self._group), len(names)):
+                self._ahead.clear()
+            self._ahead.update(zip(later, drawn, strict=True))
+        return np.array([self._ahead[name] for name in names], dtype=bool)
 
     def _held(self, starting: set[int]) -> dict[int, float]:
         """The shares of the groups that are not complete although these start anew."""

@@ -19,9 +19,8 @@ from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
     apply_outcomes,
-    own_infos,
     places,
-    read_row,
+    read_rows,
     reset_mask,
     write_rows,
 )
@@ -123,17 +122,18 @@ class AnchorSamplingWrapper(
         self._begin(starting, [may_execute(options, seeds[i]) for i in starting])
         handed_down = {**(options or {}), "execute": self._execute(seeds, mask)}
         obs, infos = self.env.reset(seed=seed, options=handed_down)  # type: ignore[arg-type]
-        return obs, self._with_groups(own_infos(infos), starting)
+        return obs, self._with_groups(dict(infos), starting)
 
     def step(
         self, actions: ActType
     ) -> tuple[ObsType, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Steps the environments; where an episode ends, says what was measured."""
         obs, env_rewards, terminations, truncations, infos = self.env.step(actions)
-        phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
+        phase = self._clock.step(terminations, truncations)
+        infos, last = self._clock.opened(infos)
         rewards = np.where(self._anchor & phase.stepped, env_rewards, 0.0)
         self._return += rewards
-        self._finish(places(phase.ended), rewards, self._clock.last_infos(infos))
+        self._finish(places(phase.ended), rewards, last)
         starting = places(phase.started)
         for i in starting:
             self._group[i] = self._counter.begin(i)
@@ -166,21 +166,18 @@ class AnchorSamplingWrapper(
     def _finish(self, indices: list[int], rewards: np.ndarray, infos: dict[str, Any]) -> None:
         outcomes = {
             i: sampled_outcome(
-                read_row(infos, i),
-                int(self._group[i]),
-                bool(self._anchor[i]),
-                float(self._return[i]),
+                row, int(self._group[i]), bool(self._anchor[i]), float(self._return[i])
             )
-            for i in indices
+            for i, row in read_rows(infos, indices).items()
         }
-        apply_outcomes(self, infos, rewards, outcomes)
+        apply_outcomes(infos, rewards, outcomes)
 
     def _with_groups(self, infos: dict[str, Any], indices: list[int]) -> dict[str, Any]:
         rows = {
             i: {keys.GROUP: int(self._group[i]), keys.ANCHOR: bool(self._anchor[i])}
             for i in indices
         }
-        write_rows(self, infos, rows)
+        write_rows(infos, rows, len(self._group))
         return infos
 
     def state_dict(self) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from wmrl_envs.wrappers.stack import check_order
 from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
     apply_outcomes,
-    own_infos,
     places,
-    read_row,
+    read_rows,
     reset_mask,
 )
 from wmrl_envs.wrappers.vector.stack import find_sampler
@@ -126,21 +125,23 @@ class CorrectionWrapper(
     ) -> tuple[ObsType, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Steps the environments; learns from complete anchor groups, then corrects."""
         obs, env_rewards, terminations, truncations, infos = self.env.step(actions)
-        phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
+        phase = self._clock.step(terminations, truncations)
+        infos, last = self._clock.opened(infos)
         rewards = np.array(env_rewards, dtype=np.float64)
-        last = self._clock.last_infos(infos)
-        rows = {i: read_row(last, i) for i in places(phase.ended)}
+        rows = read_rows(last, places(phase.ended))
         for i, row in rows.items():
             self._learning.ledger.finish(i, anchor_pair(row))
         self._learning.learn()
         predicted = {i: row for i, row in rows.items() if keys.PREDICTED_REWARD in row}
         outcomes = correct_rows(self.estimator, self._learning.ledger, predicted)
-        apply_outcomes(self, last, rewards, outcomes)
+        apply_outcomes(last, rewards, outcomes)
         self._begin(places(phase.started), infos)
         return obs, rewards, terminations, truncations, infos
 
     def _begin(self, indices: list[int], infos: dict[str, Any]) -> None:
-        self._learning.begin({i: read_row(infos, i).get(keys.GROUP) for i in indices})
+        self._learning.begin(
+            {i: row.get(keys.GROUP) for i, row in read_rows(infos, indices, (keys.GROUP,)).items()}
+        )
 
     def diagnostics(self) -> dict[str, float]:
         """What is worth logging at every step.

@@ -8,12 +8,11 @@ import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
-from gymnasium.vector.utils import iterate
 
 from wmrl_envs import info as keys
-from wmrl_envs.wrappers.episodes import EpisodeRecorder
 from wmrl_envs.wrappers.execution_log import check_text_actions, measured_episode
-from wmrl_envs.wrappers.vector.rows import EpisodeClock, places, read_row, reset_mask
+from wmrl_envs.wrappers.vector.recording import BatchRecorder
+from wmrl_envs.wrappers.vector.rows import EpisodeClock, places, read_rows, reset_mask
 from wmrl_envs.wrappers.world_models.execution_log import write_log
 
 __all__ = ["ExecutionLogWrapper"]
@@ -40,7 +39,7 @@ class ExecutionLogWrapper(
         RecordConstructorArgs.__init__(self, path=str(path))
         VectorWrapper.__init__(self, env)
         self._path, self._clock = Path(path), EpisodeClock(env)
-        self._recorders = [EpisodeRecorder(None, 0) for _ in range(self.num_envs)]
+        self._recorder = BatchRecorder(env)
         self._names = [""] * self.num_envs
 
     def reset(
@@ -60,26 +59,24 @@ class ExecutionLogWrapper(
         self, actions: ActType
     ) -> tuple[ObsType, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Steps the environments; writes a line for each measured episode that ends."""
-        taken = list(iterate(self.action_space, actions))
+        taken = self._recorder.copied(actions)
         obs, rewards, terminations, truncations, infos = self.env.step(actions)
         phase = self._clock.step(terminations, truncations)
-        for i in places(phase.stepped):
-            self._recorders[i].add(taken[i])
+        self._recorder.add(taken, phase)
         self._write(places(phase.ended), self._clock.last_infos(infos))
         self._begin(places(phase.started), obs, infos)
         return obs, rewards, terminations, truncations, infos
 
     def _write(self, indices: list[int], infos: dict[str, Any]) -> None:
         wanted = (keys.MEASURED_REWARD, keys.GRADE_STATUS)
-        rows = [(i, read_row(infos, i, wanted)) for i in indices]
-        ended = [measured_episode(self._recorders[i], self._names[i], row) for i, row in rows]
+        ended = [
+            measured_episode(self._recorder.episode(i), self._names[i], row)
+            for i, row in read_rows(infos, indices, wanted).items()
+        ]
         if any(ended):
             write_log(self._path, [episode for found in ended for episode in found], append=True)
 
     def _begin(self, indices: list[int], obs: ObsType, infos: dict[str, Any]) -> None:
-        if not indices:
-            return
-        observations = list(iterate(self.observation_space, obs))
-        for i in indices:
-            self._recorders[i] = EpisodeRecorder(observations[i], 0)
-            self._names[i] = read_row(infos, i, (keys.TASK,)).get(keys.TASK, "")
+        self._recorder.begin(indices, obs)
+        for i, row in read_rows(infos, indices, (keys.TASK,)).items():
+            self._names[i] = row.get(keys.TASK, "")

@@ -1,6 +1,6 @@
 """Vector infos row by row, and which sub-environments an autoreset mode starts and ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,9 @@ __all__ = [
     "EpisodeClock",
     "Phase",
     "apply_outcomes",
-    "own_infos",
     "places",
     "read_row",
+    "read_rows",
     "reset_mask",
     "write_rows",
 ]
@@ -60,7 +60,7 @@ class EpisodeClock:
 
     def step(self, terminations: np.ndarray, truncations: np.ndarray) -> Phase:
         """A step returned these (N,) flags."""
-        done = np.asarray(terminations, bool) | np.asarray(truncations, bool)
+        done = np.logical_or(terminations, truncations)
         if self.mode == AutoresetMode.SAME_STEP:
             return Phase(np.ones_like(done), done, done)
         over = self._over
@@ -78,10 +78,17 @@ class EpisodeClock:
             return infos.get("final_info", {})
         return infos
 
+    def opened(self, infos: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Infos that :func:`write_rows` may add to, and those of the last steps among them."""
+        own = dict(infos)
+        if self.mode == AutoresetMode.SAME_STEP and "final_info" in own:
+            own["final_info"] = dict(own["final_info"])
+        return own, self.last_infos(own)
+
 
 def places(mask: np.ndarray) -> list[int]:
     """Where a mask (N,) is True, as Python integers."""
-    return np.flatnonzero(mask).tolist()
+    return mask.nonzero()[0].tolist()
 
 
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray:
@@ -102,53 +109,79 @@ def read_row(
     infos: Mapping[str, Any], index: int, wanted: tuple[str, ...] = REWARD_PATH_KEYS
 ) -> dict[str, Any]:
     """Some keys of one sub-environment, as Python values; absent ones left out."""
-    row = {}
-    for key in wanted:
+    return read_rows(infos, [index], wanted)[index]
+
+
+def read_rows(
+    infos: Mapping[str, Any], indices: Sequence[int], wanted: tuple[str, ...] = REWARD_PATH_KEYS
+) -> dict[int, dict[str, Any]]:
+    """Some keys of some sub-environments, as Python values; absent ones left out."""
+    rows: dict[int, dict[str, Any]] = {i: {} for i in indices}
+    for key in wanted if rows else ():
+        column = infos.get(key)
+        if column is None:
+            continue
         mask = infos.get(f"_{key}")
-        if key in infos and (mask is None or mask[index]):
-            value = infos[key][index]
-            row[key] = value.item() if isinstance(value, np.generic) else value
-    return row
+        for i, row in rows.items():
+            if mask is None or mask[i]:
+                value = column[i]
+                row[key] = value.item() if isinstance(value, np.generic) else value
+    return rows
 
 
-def own_infos(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that can be written to: environments may hand out arrays that they use again."""
-    return {key: _own(value) for key, value in infos.items()}
+def write_rows(infos: dict[str, Any], rows: Mapping[int, Mapping[str, Any]], num_envs: int) -> None:
+    """Adds each row in its sub-environment's place, with Gymnasium's masks and array types.
 
-
-def _own(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return own_infos(value)
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def write_rows(
-    env: VectorEnv[Any, Any, Any], infos: dict[str, Any], rows: Mapping[int, Mapping[str, Any]]
-) -> None:
-    """Adds each row in its sub-environment's place, with Gymnasium's masks and array types."""
+    Columns that are there already are copied first: environments may hand out arrays that they use
+    again.
+    """
+    opened: dict[str, tuple[Any, np.ndarray]] = {}
     for index, row in rows.items():
-        env._add_info(infos, dict(row), index)
+        for key, value in row.items():
+            if key not in opened:
+                opened[key] = _open(infos, key, type(value), num_envs)
+            column, mask = opened[key]
+            column[index], mask[index] = value, True
+
+
+def _open(infos: dict[str, Any], key: str, kind: type, num_envs: int) -> tuple[Any, np.ndarray]:
+    """A column of ``infos`` and its mask, to be written to."""
+    column, mask = infos.get(key), infos.get(f"_{key}")
+    if column is not None:
+        column = column.copy()
+    elif kind in (int, float, bool):
+        column = np.zeros(num_envs, dtype=kind)
+    else:
+        column = np.full(num_envs, fill_value=None, dtype=object)
+    mask = np.zeros(num_envs, dtype=bool) if mask is None else mask.copy()
+    infos[key], infos[f"_{key}"] = column, mask
+    return column, mask
 
 
 def apply_outcomes(
-    env: VectorEnv[Any, Any, Any],
     infos: dict[str, Any],
     rewards: np.ndarray,
     outcomes: Mapping[int, Outcome],
 ) -> None:
     """Writes outcomes into the last steps' infos and the rewards (N,), both in place."""
+    removed: dict[str, list[int]] = {}
     for index, outcome in outcomes.items():
         for key in outcome.removed:
-            _remove(infos, key, index)
+            removed.setdefault(key, []).append(index)
         if outcome.reward is not None:
             rewards[index] = outcome.reward
-    write_rows(env, infos, {index: outcome.info for index, outcome in outcomes.items()})
+    for key, indices in removed.items():
+        _remove(infos, key, indices)
+    rows = {index: outcome.info for index, outcome in outcomes.items()}
+    write_rows(infos, rows, len(rewards))
 
 
-def _remove(infos: dict[str, Any], key: str, index: int) -> None:
+def _remove(infos: dict[str, Any], key: str, indices: list[int]) -> None:
     if key not in infos:
         return
-    mask = infos.setdefault(f"_{key}", np.ones(len(infos[key]), dtype=bool))
-    infos[key][index], mask[index] = 0, False
+    column, mask = infos[key].copy(), infos.get(f"_{key}")
+    mask = np.ones(len(column), dtype=bool) if mask is None else mask.copy()
+    column[indices], mask[indices] = 0, False
+    infos[key], infos[f"_{key}"] = column, mask
     if not mask.any():
         del infos[key], infos[f"_{key}"]

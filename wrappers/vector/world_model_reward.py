@@ -1,18 +1,15 @@
 """World-model rewards for vector environments: one batched prediction a step."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from gymnasium.vector.utils import iterate
 
 from wmrl_envs import info as keys
-from wmrl_envs.wrappers.episodes import EpisodeRecorder, has_text_feedback
-from wmrl_envs.wrappers.frames import draws_the_past
+from wmrl_envs.wrappers.episodes import has_text_feedback
 from wmrl_envs.wrappers.outcomes import predicted_outcome
 from wmrl_envs.wrappers.predictions import (
     OnError,
@@ -22,13 +19,13 @@ from wmrl_envs.wrappers.predictions import (
     predict,
 )
 from wmrl_envs.wrappers.stack import check_order
+from wmrl_envs.wrappers.vector.recording import BatchRecorder
 from wmrl_envs.wrappers.vector.rows import (
     EpisodeClock,
     Phase,
     apply_outcomes,
-    own_infos,
     places,
-    read_row,
+    read_rows,
     reset_mask,
 )
 from wmrl_envs.wrappers.vector.stack import samples_anchors
@@ -97,14 +94,13 @@ class WorldModelRewardWrapper(
         )
         VectorWrapper.__init__(self, env)
         self.world_model = load_world_model(world_model, world_model_kwargs)
-        self._frames, self._on_error = frames, on_error
-        self._draws_late = frames > 0 and draws_the_past(env)
+        self._on_error = on_error
         self._clock = EpisodeClock(env)
         if frames and self._clock.mode == AutoresetMode.SAME_STEP:
             raise ValueError(f"frames={frames} needs an autoreset mode other than SAME_STEP")
         self._samples_anchors = samples_anchors(env)
         self._gives_feedback = has_text_feedback(env.single_observation_space)
-        self._recorders = [EpisodeRecorder(None, 0) for _ in range(self.num_envs)]
+        self._recorder = BatchRecorder(env, frames)
         self._executed = np.zeros(self.num_envs, dtype=bool)
         # An autoreset cannot be told not to execute.
         self._autoreset = np.zeros(self.num_envs, dtype=bool)
@@ -131,18 +127,19 @@ class WorldModelRewardWrapper(
         self, actions: ActType
     ) -> tuple[ObsType, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Steps the environments; asks the world model about the episodes that end."""
-        taken = list(iterate(self.action_space, actions))
+        taken = self._recorder.copied(actions)
         obs, _, terminations, truncations, infos = self.env.step(actions)
-        phase, infos = self._clock.step(terminations, truncations), own_infos(infos)
-        self._record(taken, phase)
+        phase = self._clock.step(terminations, truncations)
+        infos, last = self._clock.opened(infos)
+        self._recorder.add(taken, phase)
         predictions = self._predict(phase)
-        rewards, last = np.zeros(self.num_envs), self._clock.last_infos(infos)
+        rewards = np.zeros(len(self._executed))
         may_measure = ~self._autoreset | self._samples_anchors
         outcomes = {
-            i: predicted_outcome(read_row(last, i), predictions.pop(i).reward, bool(may_measure[i]))
-            for i in places(phase.ended)
+            i: predicted_outcome(row, predictions.pop(i).reward, bool(may_measure[i]))
+            for i, row in read_rows(last, places(phase.ended)).items()
         }
-        apply_outcomes(self, last, rewards, outcomes)
+        apply_outcomes(last, rewards, outcomes)
         self._autoreset |= phase.started
         self._begin(places(phase.started), obs, infos)
         self._imagined = {
@@ -153,31 +150,16 @@ class WorldModelRewardWrapper(
         return _with_feedback(obs, self._imagined), rewards, terminations, truncations, infos
 
     def _begin(self, indices: list[int], obs: ObsType, infos: dict[str, Any]) -> None:
-        if not indices:
-            return
-        observations = list(iterate(self.observation_space, obs))
-        frames = _Frames(self.env)
-        for i in indices:
-            kept = 0 if self._draws_late else self._frames
-            self._recorders[i] = EpisodeRecorder(observations[i], kept)
-            self._recorders[i].frames.see(lambda i=i: frames[i])  # type: ignore[misc]
-            self._executed[i] = read_row(infos, i).get(keys.ANCHOR, False)
-
-    def _record(self, actions: list[Any], phase: Phase) -> None:
-        frames = _Frames(self.env)
-        for i in places(phase.stepped):
-            self._recorders[i].add(actions[i])
-            self._recorders[i].frames.see(lambda i=i: frames[i], final=bool(phase.ended[i]))  # type: ignore[misc]
+        self._recorder.begin(indices, obs)
+        for i, row in read_rows(infos, indices, (keys.ANCHOR,)).items():
+            self._executed[i] = row.get(keys.ANCHOR, False)
 
     def _predict(self, phase: Phase) -> dict[int, Prediction]:
-        asked = phase.ended.copy()
+        asked = phase.ended
         if self._gives_feedback:
-            asked |= phase.stepped & ~self._executed
+            asked = asked | (phase.stepped & ~self._executed)
         indices = places(asked)
-        episodes = [self._recorders[i].episode() for i in indices]
-        if self._draws_late and indices:
-            drawn = cast("Any", self.env).render_frames(self._frames, indices)
-            episodes = [replace(e, frames=f) for e, f in zip(episodes, drawn, strict=True)]
+        episodes = self._recorder.episodes(indices)
         return dict(zip(indices, predict(self.world_model, episodes, self._on_error), strict=True))
 
 
@@ -188,16 +170,3 @@ def _with_feedback(observations: Any, imagined: dict[int, str]) -> Any:
     for i, text in imagined.items():
         feedback[i] = text
     return {**observations, "feedback": tuple(feedback)}
-
-
-class _Frames:
-    """All sub-environments' frames of one moment, rendered when the first is asked for."""
-
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        self._env = env
-        self._rendered: Sequence[Any] | None = None
-
-    def __getitem__(self, index: int) -> Any:
-        if self._rendered is None:
-            self._rendered = self._env.render() or ()
-        return self._rendered[index]
