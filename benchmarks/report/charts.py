@@ -36,6 +36,7 @@ class Card:
         heads: Column names of its figures.
         rows: Its figures as text.
         attributes: HTML attributes of the card.
+        wide: Whether it takes the whole width.
     """
 
     title: str
@@ -44,11 +45,13 @@ class Card:
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     attributes: str = ""
+    wide: bool = False
 
     def html(self) -> str:
         """The card as HTML."""
+        css = "card wide-card" if self.wide else "card"
         return (
-            f'<section class="card" {self.attributes}><h3>{html.escape(self.title)}</h3>'
+            f'<section class="{css}" {self.attributes}><h3>{html.escape(self.title)}</h3>'
             f'<p class="note">{html.escape(self.note)}</p>{self.picture}{self._figures()}</section>'
         )
 
@@ -121,7 +124,7 @@ def success_table(found: Sequence[Arm]) -> Card | None:
         "Percent, after the last step. Best: states with at least one success; All: states whose "
         "rollouts all succeed. Means over seeds."
     )
-    return Card("Success from each initial state", note, table(heads, rows))
+    return Card("Success from each initial state", note, table(heads, rows), wide=True)
 
 
 def _success_rates(arm: Arm, split: str) -> list[float]:
@@ -367,7 +370,7 @@ def status_chart(found: Sequence[Arm], last: bool) -> Card | None:
     ]
     when = "after the last step" if last else "before the first step"
     return Card(
-        f"What became of solutions, {when}",
+        f"What became of episodes, {when}",
         "Percent of evaluated episodes, training and held-out.",
         stacked(rows, names, "%", full=100.0),
         ("arm", *(name.replace("_", " ") for name in names)),

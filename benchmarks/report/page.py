@@ -91,7 +91,7 @@ def _sections(found: Sequence[Arm], measured: Sequence[str]) -> Iterable[_Sectio
     yield _grid("spending", "Spending", "What was executed, and where time went.", _spent(found))
     outcomes = [charts.status_chart(found, last) for last in (False, True)]
     yield _grid(
-        "outcomes", "Outcomes", "Solutions that fail count, with their low rewards.", outcomes
+        "outcomes", "Outcomes", "Episodes that fail count, with their low rewards.", outcomes
     )
     shown, left_out = films(found)
     if shown:
