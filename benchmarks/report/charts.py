@@ -115,13 +115,14 @@ def success_table(found: Sequence[Arm]) -> Card | None:
     for split in SUCCESS_SPLITS.values():
         rates = [_success_rates(arm, split) for arm in found]
         if any(rates):
-            heads += [f"{split_title(split)}: {name}" for name in ("Avg", "Best", "All")]
+            seen = "seen" if split == "in_domain" else "held-out"
+            heads += [f"{seen} {name}" for name in ("Avg", "Best", "All")]
             for row, values in zip(rows, rates, strict=True):
                 row += [f"{100 * value:.1f}" for value in values] or ["–"] * 3
     if len(heads) == 1:
         return None
     note = (
-        "Percent, after the last step. Best: states with at least one success; All: states whose "
+        "Percent, after the last step, from initial states of training (seen) and others. Best: states with at least one success; All: states whose "
         "rollouts all succeed. Means over seeds."
     )
     return Card("Success from each initial state", note, table(heads, rows), wide=True)

@@ -46,7 +46,8 @@ def _files(found: Sequence[Arm]) -> Iterator[tuple[Arm, str, Path]]:
     for arm in found:
         for run in arm.runs:
             for folder in _FOLDERS:
-                for path in sorted((run.folder / folder).glob("*")):
+                paths = (run.folder / folder).glob("*")
+                for path in sorted(paths, key=lambda p: (p.suffix != ".png", p.name)):
                     if path.suffix.lower() in _KINDS and path.is_file():
                         yield arm, run.name, path
 
