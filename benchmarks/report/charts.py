@@ -122,8 +122,8 @@ def success_table(found: Sequence[Arm]) -> Card | None:
     if len(heads) == 1:
         return None
     note = (
-        "Percent, after the last step, from initial states of training (seen) and others. Best: states with at least one success; All: states whose "
-        "rollouts all succeed. Means over seeds."
+        "Percent, after the last step, from initial states of training (seen) and others. Best: "
+        "states with at least one success; All: states whose rollouts all succeed."
     )
     return Card("Success from each initial state", note, table(heads, rows), wide=True)
 
