@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wmrl_envs.benchmarks.report.runs import Episode, RunData
+from wmrl_envs.benchmarks.report.episodes import Episode
+from wmrl_envs.benchmarks.report.runs import RunData
 from wmrl_envs.benchmarks.report.summaries import Arm, split_title
 
 __all__ = ["episode_data", "script_json"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wmrl_envs.benchmarks.report.charts import Card
-from wmrl_envs.benchmarks.report.runs import Episode
+from wmrl_envs.benchmarks.report.episodes import Episode
 from wmrl_envs.benchmarks.report.summaries import Arm, Fidelity
 from wmrl_envs.benchmarks.report.svg import Axis, Plot, mark, ticks
 

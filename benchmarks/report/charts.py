@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wmrl_envs.benchmarks.report.runs import executions, seconds
+from wmrl_envs.benchmarks.report.success_files import SUCCESS_SPLITS
 from wmrl_envs.benchmarks.report.summaries import (
     Arm,
     Fidelity,
@@ -17,6 +18,10 @@ from wmrl_envs.benchmarks.report.svg import Axis, Label, Plot, room, short
 
 __all__ = ["Card", "bias_chart", "cost_chart", "learning_chart", "order_chart", "step_chart"]
 
+_MEASURES = {
+    "mean reward": "Mean measured reward.",
+    "success rate": "Share of rollouts that reach the goal.",
+}
 _KINDS = ("execution", "world_model", "generation", "update")
 
 
@@ -31,6 +36,7 @@ class Card:
         heads: Column names of its figures.
         rows: Its figures as text.
         attributes: HTML attributes of the card.
+        wide: Whether it takes the whole width.
     """
 
     title: str
@@ -39,11 +45,13 @@ class Card:
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     attributes: str = ""
+    wide: bool = False
 
     def html(self) -> str:
         """The card as HTML."""
+        css = "card wide-card" if self.wide else "card"
         return (
-            f'<section class="card" {self.attributes}><h3>{html.escape(self.title)}</h3>'
+            f'<section class="{css}" {self.attributes}><h3>{html.escape(self.title)}</h3>'
             f'<p class="note">{html.escape(self.note)}</p>{self.picture}{self._figures()}</section>'
         )
 
@@ -74,7 +82,7 @@ def learning_chart(found: Sequence[Arm], split: str) -> Card | None:
     values = [v for _, points in lines for p in points for v in (p.mean, p.low, p.high)]
     plot = Plot(
         Axis.around("policy updates", [p.step for _, ps in lines for p in ps], whole=True),
-        Axis.around("mean reward", values),
+        Axis.around(unit_of(split), values),
         f"Score on {split_title(split)} against policy updates, by arm",
         right=room(arm.short for arm, _ in lines),
     )
@@ -85,7 +93,7 @@ def learning_chart(found: Sequence[Arm], split: str) -> Card | None:
     _name_ends(plot, [(arm, points[-1].step, points[-1].mean) for arm, points in lines])
     return Card(
         f"Score on {split_title(split)}",
-        f"Mean measured reward. {band_note(found)}",
+        f"{_MEASURES[unit_of(split)]} {band_note(found)}",
         plot.svg(),
         ("arm", "step", "score", "episodes", "seeds"),
         [
@@ -94,6 +102,43 @@ def learning_chart(found: Sequence[Arm], split: str) -> Card | None:
             for p in points
         ],
     )
+
+
+def unit_of(split: str) -> str:
+    """What a score on a split is."""
+    return "success rate" if split in SUCCESS_SPLITS.values() else "mean reward"
+
+
+def success_table(found: Sequence[Arm]) -> Card | None:
+    """Success of repeated rollouts: the mean, any and all of each initial state's."""
+    heads, rows = ["arm"], [[arm.title] for arm in found]
+    for split in SUCCESS_SPLITS.values():
+        rates = [_success_rates(arm, split) for arm in found]
+        if any(rates):
+            seen = "seen" if split == "in_domain" else "held-out"
+            heads += [f"{seen} {name}" for name in ("Avg", "Best", "All")]
+            for row, values in zip(rows, rates, strict=True):
+                row += [f"{100 * value:.1f}" for value in values] or ["–"] * 3
+    if len(heads) == 1:
+        return None
+    note = (
+        "Percent, after the last step, from initial states of training (seen) and others. Best: "
+        "states with at least one success; All: states whose rollouts all succeed."
+    )
+    return Card("Success from each initial state", note, table(heads, rows), wide=True)
+
+
+def _success_rates(arm: Arm, split: str) -> list[float]:
+    rates = []
+    for run in arm.runs:
+        states: dict[str, list[float]] = {}
+        for episode in run.evaluations[-1].episodes if run.evaluations else ():
+            if episode.split == split and episode.measured is not None:
+                states.setdefault(episode.task, []).append(episode.measured)
+        if states:
+            kinds = [(sum(v) / len(v), max(v), min(v)) for v in states.values()]
+            rates.append([sum(column) / len(kinds) for column in zip(*kinds, strict=True)])
+    return [sum(column) / len(rates) for column in zip(*rates, strict=True)]
 
 
 def band_note(found: Sequence[Arm]) -> str:
@@ -114,7 +159,7 @@ def cost_chart(
     plot = Plot(
         Axis("", 0.0, max(price for _, points in lines for price, _ in points)),
         Axis.around(
-            "mean reward", [v for _, ps in lines for _, p in ps for v in (p.mean, p.low, p.high)]
+            unit_of(split), [v for _, ps in lines for _, p in ps for v in (p.mean, p.low, p.high)]
         ),
         f"Score on {split_title(split)} against {unit}, by arm",
         right=room(arm.short for arm, _ in lines),
@@ -326,7 +371,7 @@ def status_chart(found: Sequence[Arm], last: bool) -> Card | None:
     ]
     when = "after the last step" if last else "before the first step"
     return Card(
-        f"What became of solutions, {when}",
+        f"What became of episodes, {when}",
         "Percent of evaluated episodes, training and held-out.",
         stacked(rows, names, "%", full=100.0),
         ("arm", *(name.replace("_", " ") for name in names)),

@@ -46,7 +46,8 @@ def _files(found: Sequence[Arm]) -> Iterator[tuple[Arm, str, Path]]:
     for arm in found:
         for run in arm.runs:
             for folder in _FOLDERS:
-                for path in sorted((run.folder / folder).glob("*")):
+                paths = (run.folder / folder).glob("*")
+                for path in sorted(paths, key=lambda p: (p.suffix != ".png", p.name)):
                     if path.suffix.lower() in _KINDS and path.is_file():
                         yield arm, run.name, path
 
@@ -54,14 +55,15 @@ def _files(found: Sequence[Arm]) -> Iterator[tuple[Arm, str, Path]]:
 def _figure(arm: Arm, name: str, path: Path) -> str:
     kind = _KINDS[path.suffix.lower()]
     data = f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+    strip = " strip" if kind == "image/png" else ""  # frames side by side, which want the width
     said = html.escape(f"{name}: {path.stem.replace('_', ' ')}", quote=True)
     if kind.startswith("video"):
         picture = (
             f'<video controls muted loop playsinline aria-label="{said}" src="{data}"></video>'
         )
     else:
-        picture = f'<img loading="lazy" alt="{said}" src="{data}">'
+        picture = f'<img decoding="async" alt="{said}" src="{data}">'
     return (
-        f'<figure class="{arm.css}">{picture}<figcaption><span class="key" '
+        f'<figure class="{arm.css}{strip}">{picture}<figcaption><span class="key" '
         f'style="display:inline-block;margin-right:.4rem"></span>{said}</figcaption></figure>'
     )

@@ -83,6 +83,7 @@ class _Section:
 
 def _sections(found: Sequence[Arm], measured: Sequence[str]) -> Iterable[_Section | None]:
     curves = [charts.learning_chart(found, split) for split in measured]
+    curves += [_training_success(found), charts.success_table(found)]
     yield _grid("learning", "Learning", "What real execution says of the policy.", curves)
     yield _costs(found, measured)
     yield _calibration(found)
@@ -90,7 +91,7 @@ def _sections(found: Sequence[Arm], measured: Sequence[str]) -> Iterable[_Sectio
     yield _grid("spending", "Spending", "What was executed, and where time went.", _spent(found))
     outcomes = [charts.status_chart(found, last) for last in (False, True)]
     yield _grid(
-        "outcomes", "Outcomes", "Solutions that fail count, with their low rewards.", outcomes
+        "outcomes", "Outcomes", "Episodes that fail count, with their low rewards.", outcomes
     )
     shown, left_out = films(found)
     if shown:
@@ -104,6 +105,17 @@ _WORLD_MODEL = (
     "How far predictions are from measurements, whether they keep the order that GRPO needs, and "
     "what the correction does about it."
 )
+
+
+def _training_success(found: Sequence[Arm]) -> Card | None:
+    return charts.step_chart(
+        found,
+        "Success of training rollouts",
+        "Share of a step's rollouts that reach the goal, whatever the arm was paid for.",
+        ("rollout/success",),
+        "success rate",
+        zero=True,
+    )
 
 
 def _grid(key: str, name: str, said: str, cards: Iterable[Card | None]) -> _Section | None:

@@ -1,7 +1,6 @@
 """Reads run folders of any track into one shape; what a folder lacks is absent, not an error."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,58 +10,15 @@ from wmrl_envs.benchmarks.autoresearch.arms import ARMS
 from wmrl_envs.benchmarks.autoresearch.compare import options
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.records import SettingsError, read_lines
+from wmrl_envs.benchmarks.report.episodes import Episode, number, text_of
+from wmrl_envs.benchmarks.report.success_files import START_FOLDER, state_episodes
 
-__all__ = ["Episode", "Evaluation", "RunData", "find_runs", "read_run"]
+__all__ = ["Evaluation", "RunData", "executions", "find_runs", "read_run", "seconds"]
 
 _STEP_FILES = ("steps.jsonl", "metrics.jsonl")
 _MARKS = (*_STEP_FILES, "evaluations.jsonl")
-_MEASURED = ("measured", "measured_reward", "reward", "score", "is_success", "success")
-_PREDICTED = ("predicted", "predicted_reward")
-_CORRECTED = ("corrected", "corrected_reward")
-_SOLUTION = ("code", "solution", "action", "actions")
-_STATUS = ("status", "grade_status")
 _COUNTS = ("executions", "measurements", "simulated_episodes", "episodes")
 _DEEPEST = 4
-_LONGEST_SOLUTION = 20_000
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One measured or predicted episode.
-
-    Attributes:
-        split: ``train``, ``test`` or the run's own word.
-        step: The policy's step.
-        task: Its task; "" where that was not recorded.
-        status: What became of it; "" where that was not recorded.
-        solution: What the policy wrote; "" where that was not recorded.
-        measured: The real reward; None where there is none.
-        predicted: The world model's; None where there is none.
-        corrected: The corrected prediction; None where there is none.
-    """
-
-    split: str
-    step: int
-    task: str = ""
-    status: str = ""
-    solution: str = ""
-    measured: float | None = None
-    predicted: float | None = None
-    corrected: float | None = None
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any], split: str, step: int) -> "Episode":
-        """Reads a record with any of the tracks' keys."""
-        return cls(
-            split,
-            step,
-            _text(record.get("task", record.get("task_id"))).split("\n")[0],
-            _text(_first(record, _STATUS)) or _success(record),
-            _solution(_first(record, _SOLUTION)),
-            number(_first(record, _MEASURED)),
-            number(_first(record, _PREDICTED)),
-            number(_first(record, _CORRECTED)),
-        )
 
 
 @dataclass(frozen=True)
@@ -162,16 +118,21 @@ def read_run(folder: Path, root: Path | None = None) -> RunData:
     config = _json(folder / "config.json")
     steps = [_flat(r) for name in _STEP_FILES for r in _records(folder / name)]
     log = _log_costs(folder, config)
-    evaluations = [_evaluation(r, log) for r in _records(folder / "evaluations.jsonl")]
+    evaluations: list[Evaluation | None] = [
+        _evaluation(r, log) for r in _records(folder / "evaluations.jsonl")
+    ]
     places = [folder, *([root] if root is not None else [])]
     seed = number(config.get("seed"))
     run = RunData(
         folder=folder,
-        arm=_text(config.get("arm", config.get("method"))) or folder.name,
+        arm=text_of(config.get("arm", config.get("method"))) or folder.name,
         seed=None if seed is None else int(seed),
         config=config,
         steps=[s for s in steps if number(s.get("step")) is not None],
-        evaluations=[e for e in evaluations if e is not None],
+        evaluations=[
+            *(e for e in evaluations if e is not None),
+            *_success_evaluations(folder, steps),
+        ],
         anchors=[
             Episode.read(r, "anchor", int(number(r.get("step")) or 0))
             for name in ("anchors.jsonl", "episodes.jsonl")
@@ -206,7 +167,7 @@ def _evaluation(record: Mapping[str, Any], log: Mapping[str, float]) -> Evaluati
     costs = _numbers(spent) if isinstance(spent, Mapping) else {}
     costs = {**costs, **{k: costs.get(k, 0.0) + v for k, v in log.items()}}
     episodes = [
-        Episode.read(item, _text(item.get("split")) or split, int(step))
+        Episode.read(item, text_of(item.get("split")) or split, int(step))
         for split, items in record.items()
         if isinstance(items, list)
         for item in items
@@ -216,9 +177,18 @@ def _evaluation(record: Mapping[str, Any], log: Mapping[str, float]) -> Evaluati
     return Evaluation(int(step), costs, tuple(episodes), _numbers(_flat(others)))
 
 
+def _success_evaluations(folder: Path, steps: Sequence[Mapping[str, Any]]) -> list[Evaluation]:
+    """A LIBERO run's evaluation at its end; that of its start lies beside the seeds' folders."""
+    last = max((int(number(s.get("step")) or 0) for s in steps), default=0)
+    start = _json(folder.parent.parent / START_FOLDER / "evaluation.json")
+    found = [(0, start), (last, _json(folder / "evaluation.json"))]
+    read = [(step, state_episodes(record, step)) for step, record in found]
+    return [Evaluation(step, {}, episodes, {}) for step, episodes in read if episodes]
+
+
 def _log_costs(folder: Path, config: Mapping[str, Any]) -> dict[str, float]:
     """What the world model's log cost, this run's share of it; empty for arms without one."""
-    arm = ARMS.get(_text(config.get("arm")))
+    arm = ARMS.get(text_of(config.get("arm")))
     if arm is not None and not arm.world_model:
         return {}
     for place in (folder, folder.parent / "log"):
@@ -239,34 +209,6 @@ def executions(costs: Mapping[str, float]) -> float | None:
 def seconds(costs: Mapping[str, float]) -> dict[str, float]:
     """The seconds of these costs by kind."""
     return {key: value for key, value in costs.items() if key not in _COUNTS}
-
-
-def number(value: Any) -> float | None:
-    """A finite number, or None."""
-    if isinstance(value, bool | int | float) and math.isfinite(value):
-        return float(value)
-    return None
-
-
-def _first(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    return next((record[key] for key in keys if record.get(key) is not None), None)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _success(record: Mapping[str, Any]) -> str:
-    value = _first(record, ("is_success", "success"))
-    return "" if value is None else "success" if value else "failure"
-
-
-def _solution(value: Any) -> str:
-    """Texts stay, numbers of a motion are left out."""
-    turns = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    text = "\n\n".join(turn for turn in turns if isinstance(turn, str))
-    cut = len(text) - _LONGEST_SOLUTION
-    return text if cut <= 0 else f"{text[:_LONGEST_SOLUTION]}\n… {cut} characters left out"
 
 
 def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
@@ -305,7 +247,7 @@ def _command(folder: Path) -> str:
     if isinstance(argv, list):
         return " ".join(("wmrl", *map(str, argv)))
     found = (record, *(_json(folder / f"{name}.json") for name in ("provenance", "results")))
-    return next((text for r in found if (text := _text(r.get("command")))), "")
+    return next((text for r in found if (text := text_of(r.get("command")))), "")
 
 
 def _versions(folder: Path) -> dict[str, str]:

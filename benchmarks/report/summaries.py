@@ -11,7 +11,8 @@ import numpy as np
 
 from wmrl_envs.agents.evaluation import clustered_interval
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
-from wmrl_envs.benchmarks.report.runs import Episode, Evaluation, RunData, executions, number
+from wmrl_envs.benchmarks.report.episodes import Episode, number
+from wmrl_envs.benchmarks.report.runs import Evaluation, RunData, executions
 
 __all__ = ["Arm", "Fidelity", "Point", "arms", "scores", "series", "splits"]
 

@@ -22,6 +22,7 @@ from wmrl_envs.benchmarks.scaling.workload import (
     PUBLISHED,
     PUBLISHED_HOURS,
     TITLES,
+    Arm,
     Workload,
     agent,
 )
@@ -30,7 +31,7 @@ from wmrl_envs.benchmarks.throughput.report import Comparison
 __all__ = ["Study", "plot_scaling", "scaling_comparison", "study_paper"]
 
 _PACKAGES = ("wmrl-envs", "numpy", "simpy")
-Hours = Mapping[str, Mapping[str, float]]
+Hours = Mapping[str, Mapping[Arm, float]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Study:
     workloads: Mapping[str, Workload]
     sensitivity: Sequence[Sensitivity]
     seconds: Sequence[float]
-    sweep: Mapping[str, Sequence[float]]
+    sweep: Mapping[Arm, Sequence[float]]
     effort: Effort
 
 
@@ -65,7 +66,7 @@ def study_paper(quick: bool, told: Callable[[str], None]) -> Study:
         quick: The 4B agent alone, one seed, four numbers varied.
         told: Is told what comes next.
     """
-    effort = Effort(24, 1) if quick else Effort(120, 3)
+    effort = Effort(24, 1) if quick else Effort(60, 2)
     sizes = ("4B",) if quick else tuple(PUBLISHED_HOURS)
     fits: dict[bool, dict[str, Workload]] = {True: {}, False: {}}
     for in_order, fitted in fits.items():
@@ -74,7 +75,7 @@ def study_paper(quick: bool, told: Callable[[str], None]) -> Study:
             fitted[size] = match(size, effort, in_order)
     workloads = fits[True]
     names = list(VARIED)[:4] if quick else list(VARIED)
-    seconds = (3.0, 12.0, 48.0) if quick else (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 48.0, 96.0)
+    seconds = (3.0, 12.0, 48.0) if quick else (1.0, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0)
     told("execution times")
     return Study(
         {size: {arm: gpu_hours(agent(size), arm, effort) for arm in ARMS} for size in sizes},

@@ -87,11 +87,11 @@ def match(size: str, effort: Effort, in_order: bool = True) -> Workload:
 
 
 def _root(function: Callable[[float], float], wanted: float, start: float) -> float:
-    """Where a function that grows about linearly takes a value, to a thousandth."""
+    """Where a function that grows about linearly takes a value, to three thousandths."""
     value = start
     for _ in range(12):
         found = function(value)
-        if abs(found / wanted - 1) < 1e-3:
+        if abs(found / wanted - 1) < 3e-3:
             break
         value *= wanted / found
     return value

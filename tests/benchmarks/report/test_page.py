@@ -89,6 +89,23 @@ def test_runs_of_another_track_show_with_their_own_words(tmp_path: Path) -> None
     assert "held-out initial states" in words and "sparse &lt;b&gt; scores 1.00" in words
 
 
+def test_libero_runs_show_success_before_and_after_training(tmp_path: Path) -> None:
+    states = [
+        {"task": 5, "state": n, "split": split, "successes": successes}
+        for n, (split, successes) in enumerate([("train", [1, 1]), ("heldout", [1, 0])])
+    ]
+    failures = [{**state, "successes": [0, 0]} for state in states]
+    run = tmp_path / "seed-0" / "wmrl"
+    for folder, found in ((run, states), (tmp_path / "sft-success", failures)):
+        folder.mkdir(parents=True)
+        write_lines(folder / "evaluation.json", [{"overall": 0.5, "states": found}])
+    write_lines(run / "steps.jsonl", [{"step": s, "rollout/success": 0.4} for s in (1, 2)])
+    words = said(build_page(find_runs([tmp_path]), "x"))
+    assert "WMRL went from 0.00 to 0.50 on held-out initial states" in words
+    assert "100.0 100.0 100.0 50.0 100.0 0.0" in words
+    assert "Success of training rollouts" in words
+
+
 def test_means_without_episodes_are_drawn(tmp_path: Path) -> None:
     write_lines(tmp_path / "evaluations.jsonl", [{"step": s, "test": 0.1 * s} for s in (0, 5)])
     words = said(build_page(find_runs([tmp_path]), "x"))

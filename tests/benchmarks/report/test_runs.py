@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from testing_reports import write_arm
 
-from wmrl_envs.benchmarks.report.runs import Episode, find_runs, read_run
+from wmrl_envs.benchmarks.report.episodes import Episode
+from wmrl_envs.benchmarks.report.runs import find_runs, read_run
 
 
 def test_a_comparison_is_found_by_arm_and_seed(comparison: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from testing_reports import write_arm
 
-from wmrl_envs.benchmarks.report.runs import Episode, find_runs
+from wmrl_envs.benchmarks.report.episodes import Episode
+from wmrl_envs.benchmarks.report.runs import find_runs
 from wmrl_envs.benchmarks.report.summaries import Fidelity, arms, scores, series, splits
 
 

@@ -39,6 +39,7 @@ def test_real_execution_needs_about_its_load_and_wmrl_far_less() -> None:
     assert wmrl < real
 
 
+@pytest.mark.slow
 def test_two_fits_reach_their_two_published_numbers() -> None:
     effort = Effort(measured=8, seeds=1)
     fitted = match("4B", effort)
