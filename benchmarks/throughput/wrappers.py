@@ -20,6 +20,9 @@ from wmrl_envs.wrappers.vector import (
 __all__ = ["compare_wrappers"]
 
 _BARE, _TRANSFORM, _STACK = "no wrapper", "TransformReward", "the three wrappers"
+_OF_TRANSFORMS = "of TransformReward's"
+_FALL, _GO_ON = "fall after some 20 steps", "go on"
+_ENDINGS = (_FALL, _GO_ON)
 
 
 def compare_wrappers(
@@ -30,32 +33,40 @@ def compare_wrappers(
     Args:
         sizes: Numbers of sub-environments.
         rounds: Interleaved rounds.
-        steps: Vector steps a round; episodes end and restart within them.
+        steps: Vector steps a round.
         command: The arguments after ``wmrl``, for the record.
     """
-    found = {size: _measure(size, rounds, steps) for size in sizes}
+    found = {
+        (size, ending): _measure(size, ending, rounds, steps)
+        for size in sizes
+        for ending in _ENDINGS
+    }
     rows = [
-        (size, name, 1e6 * samples.cpu_per_unit, _ratio(by_name, name, _TRANSFORM))
-        for size, by_name in found.items()
+        (size, ending, name, 1e6 * samples.cpu_per_unit, _ratio(by_name, name, _TRANSFORM))
+        for (size, ending), by_name in found.items()
         for name, samples in by_name.items()
     ]
-    figures = {str(n): {k: s.record() for k, s in f.items()} for n, f in found.items()}
+    figures = {
+        f"{size}, {ending}": {name: samples.record() for name, samples in by_name.items()}
+        for (size, ending), by_name in found.items()
+    }
+    columns = ("sub-environments", "episodes", "wrapped by", "CPU µs a step", _OF_TRANSFORMS)
     return Comparison(
         title="A vector step of CartPole",
-        columns=("sub-environments", "wrapped by", "CPU µs a step", "of TransformReward's"),
+        columns=columns,
         rows=rows,
-        findings=[_finding(size, by_name) for size, by_name in found.items()],
+        findings=[_finding(*condition, by_name) for condition, by_name in found.items()],
         record={**provenance(command), "rounds": rounds, "steps": steps, "figures": figures},
     )
 
 
-def _measure(size: int, rounds: int, steps: int) -> dict[str, Samples]:
+def _measure(size: int, ending: str, rounds: int, steps: int) -> dict[str, Samples]:
     wrapped: dict[str, Callable[[VectorEnv], VectorEnv]] = {
         _BARE: lambda envs: envs,
         _TRANSFORM: lambda envs: TransformReward(envs, _halved),
         _STACK: _stack,
     }
-    envs = {name: wrap(_cart_poles(size)) for name, wrap in wrapped.items()}
+    envs = {name: wrap(_cart_poles(size, ending)) for name, wrap in wrapped.items()}
     calls = {name: _stepping(vector_env, steps) for name, vector_env in envs.items()}
     try:
         return interleave(calls, rounds)
@@ -64,8 +75,14 @@ def _measure(size: int, rounds: int, steps: int) -> dict[str, Samples]:
             vector_env.close()
 
 
-def _cart_poles(size: int) -> VectorEnv:
-    return gym.make_vec("CartPole-v1", size, "vector_entry_point")
+def _cart_poles(size: int, ending: str) -> VectorEnv:
+    if ending == _FALL:
+        return gym.make_vec("CartPole-v1", size, "vector_entry_point")
+    envs: Any = gym.make_vec(
+        "CartPole-v1", size, "vector_entry_point", max_episode_steps=1_000_000_000
+    )
+    envs.unwrapped.theta_threshold_radians = envs.unwrapped.x_threshold = np.inf
+    return envs
 
 
 def _halved(rewards: np.ndarray) -> np.ndarray:
@@ -98,9 +115,9 @@ def _ratio(samples: dict[str, Samples], name: str, other: str) -> float:
     return samples[name].cpu_per_unit / samples[other].cpu_per_unit
 
 
-def _finding(size: int, samples: dict[str, Samples]) -> str:
+def _finding(size: int, ending: str, samples: dict[str, Samples]) -> str:
     return (
-        f"With {size} sub-environments a step through the three wrappers takes "
-        f"{_ratio(samples, _STACK, _TRANSFORM):.2f} of a step through TransformReward and "
+        f"With {size} sub-environments whose episodes {ending} a step through the three wrappers "
+        f"takes {_ratio(samples, _STACK, _TRANSFORM):.2f} of a step through TransformReward and "
         f"{_ratio(samples, _STACK, _BARE):.2f} of a bare one."
     )
