@@ -4,7 +4,8 @@
 #   tools/setup.sh [EXTRA...]     for example: tools/setup.sh dev libero
 #
 # With the extra libero (or all) it also looks for the libraries that draw without a screen, and with
-# dev for bubblewrap; as root on Debian it installs what is missing, otherwise it says what to do.
+# dev for bubblewrap and Chromium; as root on Debian it installs what is missing, otherwise it says
+# what to do.
 #
 #   PYTHON       the interpreter, 3.11 or newer (the pins of constraints.txt ask for that)
 #   TORCH_INDEX  a pip index that holds the wanted build of torch, such as the small CPU build
@@ -49,6 +50,7 @@ ensure_system_libraries() {
     fi
     if [[ $extras == *" dev "* ]]; then
         command -v bwrap >/dev/null || missing+=(bubblewrap)
+        command -v chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
     fi
     [[ ${#missing[@]} -eq 0 ]] || install_system_packages "${missing[@]}" ||
         say "Missing, but not needed at once; on Debian: sudo apt-get install ${missing[*]}"
