@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium as gym
 
 from wmrl_envs.agents.policies.vla.policy import VLAPolicy
+from wmrl_envs.agents.policies.vla.tiny import TinyVLA
 from wmrl_envs.benchmarks.autoresearch.records import SettingsError
 from wmrl_envs.benchmarks.libero_long.arms import ARMS
 from wmrl_envs.benchmarks.libero_long.config import LiberoConfig
@@ -23,19 +24,26 @@ def make_envs(config: LiberoConfig, states: tuple[int, ...], policy: VLAPolicy) 
         states: The initial states to start from.
         policy: Says which observation it reads and how long its chunks are.
     """
+    seen = _network(policy).config
     envs: Any = gym.make_vec(
         "wmrl_envs:WMRL/LiberoLong-v0",
         num_envs=config.num_envs,
         task_id=config.tasks,
         split=states,
-        observation=policy.model.config.observation,
-        action_chunk=policy.model.config.action_chunk,
+        observation=seen.observation,
+        action_chunk=seen.action_chunk,
         horizon=config.horizon,
         image_size=config.image_size,
         render_mode="rgb_array",
         workers=config.workers,
     )
     return envs
+
+
+def _network(policy: VLAPolicy) -> TinyVLA:
+    if not isinstance(policy.model, TinyVLA):
+        raise SettingsError(f"policy must hold a TinyVLA, got {type(policy.model).__name__}")
+    return policy.model
 
 
 def load_policy(config: LiberoConfig) -> VLAPolicy:

@@ -82,7 +82,7 @@ def _findings(
 ) -> list[str]:
     found = []
     if "wmrl" in arms:
-        others = {"SFT": [start] * len(plan.seeds)}
+        others: dict[str, Sequence[SuccessTable]] = {"SFT": [start] * len(plan.seeds)}
         others |= {ARMS[arm].title: tables for arm, tables in arms.items() if arm != "wmrl"}
         found += [_difference(name, arms["wmrl"], tables) for name, tables in others.items()]
     return found

@@ -129,7 +129,7 @@ def test_processes_simulate_what_this_one_does_and_their_death_is_said(envs):
     apart.reset(seed=0)
     with pytest.raises(ValueError, match="init_state_id") as raised:
         apart.reset(options={"init_state_id": 99})
-    assert "in a simulator's process" in "".join(raised.value.__notes__)
+    assert "in a simulator's process" in str(raised.value.__cause__)
     multiprocessing.active_children()[0].kill()
     with pytest.raises(WorkerDied, match="exit code -9"):
         apart.step(chosen[0])

@@ -6,7 +6,7 @@ import signal
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 from wmrl_envs.errors import WMRLError
 from wmrl_envs.libero.seats import Seats
@@ -65,11 +65,22 @@ class Crew:
             worker.close()
 
 
-def _merged(answers: Sequence[dict[int, Any] | BaseException]) -> dict[int, Any]:
+class _Failure(NamedTuple):
+    """What went wrong in a worker, and where."""
+
+    error: Exception
+    traceback: str
+
+
+class _WorkerTraceback(Exception):
+    """Stands as the cause of an error that a worker raised."""
+
+
+def _merged(answers: Sequence[dict[int, Any] | _Failure]) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
+        if isinstance(answer, _Failure):
+            raise answer.error from _WorkerTraceback(answer.traceback)
         found |= answer
     return found
 
@@ -94,7 +105,7 @@ class _Worker:
         try:
             return self._pipe.recv()
         except (EOFError, OSError):
-            return self._death()
+            return _Failure(self._death(), "")
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -132,5 +143,4 @@ def _answer(seats: Seats, name: str, parts: tuple[Any, ...]) -> Any:
     try:
         return getattr(seats, name)(*parts)
     except Exception as error:
-        error.add_note(f"in a simulator's process:\n{traceback.format_exc()}")
-        return error
+        return _Failure(error, f"in a simulator's process:\n{traceback.format_exc()}")

@@ -55,7 +55,8 @@ class TinyVLA(nn.Module):
         self.config = config
         self.action_tokenizer = ActionTokenizer(config.instruction_vocabulary + _BINS, _BINS)
         chunk = config.action_chunk
-        self.action_shape = (_ACTION_SIZE,) if chunk == 1 else (chunk, _ACTION_SIZE)
+        shape: tuple[int, ...] = (_ACTION_SIZE,)
+        self.action_shape = shape if chunk == 1 else (chunk, *shape)
         width = config.width
         self.words = nn.Embedding(config.instruction_vocabulary, width)
         self.cameras = nn.ModuleList(

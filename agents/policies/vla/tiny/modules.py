@@ -68,8 +68,8 @@ class ActionEmbedding(nn.Module):
     def __init__(self, tokenizer: ActionTokenizer, width: int) -> None:
         super().__init__()
         self._tokenizer = tokenizer
-        values = tokenizer.decode(tokenizer.tokens(range(tokenizer.bins)))
-        values = torch.from_numpy(values)[:, None]
+        decoded = tokenizer.decode(tokenizer.tokens(range(tokenizer.bins)))
+        values = torch.from_numpy(decoded)[:, None]
         angles = values * torch.pi * 2.0 ** torch.arange(_OCTAVES) / 2
         waves = torch.cat([values, angles.sin(), angles.cos()], dim=1).float()
         self.register_buffer("waves", waves, persistent=False)
