@@ -7,7 +7,7 @@ from datetime import date
 from hashlib import sha256
 from importlib.resources import files
 
-from wmrl_envs.benchmarks.report import charts
+from wmrl_envs.benchmarks.report import bars, charts
 from wmrl_envs.benchmarks.report.browser import episode_data, script_json
 from wmrl_envs.benchmarks.report.calibration import calibration_cards, calibration_steps
 from wmrl_envs.benchmarks.report.charts import Card
@@ -83,13 +83,13 @@ class _Section:
 
 def _sections(found: Sequence[Arm], measured: Sequence[str]) -> Iterable[_Section | None]:
     curves = [charts.learning_chart(found, split) for split in measured]
-    curves += [_training_success(found), charts.success_table(found)]
+    curves += [_training_success(found), bars.success_table(found)]
     yield _grid("learning", "Learning", "What real execution says of the policy.", curves)
     yield _costs(found, measured)
     yield _calibration(found)
     yield _grid("world-model", "World model", _WORLD_MODEL, _world_model(found))
     yield _grid("spending", "Spending", "What was executed, and where time went.", _spent(found))
-    outcomes = [charts.status_chart(found, last) for last in (False, True)]
+    outcomes = [bars.status_chart(found, last) for last in (False, True)]
     yield _grid(
         "outcomes", "Outcomes", "Episodes that fail count, with their low rewards.", outcomes
     )
@@ -212,7 +212,7 @@ def _spent(found: Sequence[Arm]) -> list[Card | None]:
             "executions",
             zero=True,
         ),
-        charts.time_chart(found),
+        bars.time_chart(found),
         charts.step_chart(
             found,
             "What the policy was paid",

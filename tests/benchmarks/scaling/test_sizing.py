@@ -70,6 +70,18 @@ def test_the_command_answers_for_ones_own_numbers(
     assert (tmp_path / "slots.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
+def test_the_command_sets_simulated_beside_published_hours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("bench", "scaling", "--quick", "--out", tmp_path) == 0
+    assert "published" in capsys.readouterr().out
+    record = json.loads((tmp_path / "results.json").read_text())
+    assert record["published_hours"]["4B"]["wmrl"] == 286
+    assert record["figures"]["loose"]["4B"]["wmrl"] < record["figures"]["matched"]["4B"]["wmrl"]
+    assert (tmp_path / "scaling.png").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("options", [("--slots", 3), ("--rate", 0), ("--rate", 5, "--slots", 0)])
 def test_numbers_that_cannot_be_are_one_line_of_error(
     options: tuple[object, ...], capsys: pytest.CaptureFixture[str]
