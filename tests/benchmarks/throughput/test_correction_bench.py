@@ -12,8 +12,9 @@ def test_a_correction_step_is_compared_at_each_number_of_pairs() -> None:
     assert set(comparison.record["figures"]) == {"8", "64"}
 
 
-def test_wrapped_steps_are_compared_at_each_size() -> None:
+def test_wrapped_steps_are_compared_at_each_size_with_and_without_episodes_that_end() -> None:
     comparison = compare_wrappers((1, 4), rounds=2, steps=40, command=[])
-    by_name = {(size, name): ratio for size, name, _, ratio in comparison.rows}
-    assert len(by_name) == 6 and by_name[4, "TransformReward"] == 1.0
-    assert len(comparison.findings) == 2
+    ratios = {(size, episodes, name): ratio for size, episodes, name, _, ratio in comparison.rows}
+    assert len(ratios) == 12
+    assert {v for (_, _, name), v in ratios.items() if name == "TransformReward"} == {1.0}
+    assert len(comparison.findings) == 4
