@@ -173,7 +173,7 @@ def agent(size: str) -> Workload:
         size: ``4B``, or ``9B``, whose GPU work is assumed to be 9/4 of that.
 
     Example:
-        >>> agent("9B").turn_gpu_seconds
+        >>> round(agent("9B").turn_gpu_seconds, 2)
         1.35
     """
     factors = {"4B": 1.0, "9B": 2.25}
