@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from wmrl_envs.agents.diagnostics import DiagnosticsCallback
     from wmrl_envs.agents.evaluation import Evaluation, clustered_interval, evaluate
     from wmrl_envs.agents.grpo import GRPO
+    from wmrl_envs.agents.history import HistoryObservation
     from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs, TokenPolicy
+    from wmrl_envs.agents.policies.chat import ChatPolicy
     from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
+    from wmrl_envs.agents.policies.vla.minivla import MiniVLA
+    from wmrl_envs.agents.policies.vla.policy import VLAPolicy
+    from wmrl_envs.agents.policies.vla.pretrained import LeRobotPolicy, OpenVLA
+    from wmrl_envs.agents.policies.vla.tiny import TinyVLA
     from wmrl_envs.agents.rollout import Rollout, collect
     from wmrl_envs.agents.settings import GRPOSettings
+    from wmrl_envs.agents.tracking import TrackingCallback
     from wmrl_envs.agents.trl import WMRLGRPOTrainer
+    from wmrl_envs.agents.trl_spec import WMRLSpec
 
 _HOMES = {
     "Advantages": "advantages",
@@ -35,13 +43,22 @@ _HOMES = {
     "evaluate": "evaluation",
     "GRPO": "grpo",
     "GRPOSettings": "settings",
+    "HistoryObservation": "history",
+    "ChatPolicy": "policies.chat",
     "LanguageModelPolicy": "policies.language_model",
+    "LeRobotPolicy": "policies.vla.pretrained",
+    "MiniVLA": "policies.vla.minivla",
+    "OpenVLA": "policies.vla.pretrained",
     "Rollout": "rollout",
     "collect": "rollout",
+    "TinyVLA": "policies.vla.tiny",
     "TokenBatch": "policies.base",
     "TokenLogProbs": "policies.base",
     "TokenPolicy": "policies.base",
+    "TrackingCallback": "tracking",
+    "VLAPolicy": "policies.vla.policy",
     "WMRLGRPOTrainer": "trl",
+    "WMRLSpec": "trl_spec",
 }
 
 __all__ = [
@@ -49,18 +66,27 @@ __all__ = [
     "Advantages",
     "BaseCallback",
     "CallbackList",
+    "ChatPolicy",
     "CheckpointCallback",
     "DiagnosticsCallback",
     "EvalCallback",
     "Evaluation",
     "GRPOSettings",
+    "HistoryObservation",
     "LanguageModelPolicy",
+    "LeRobotPolicy",
+    "MiniVLA",
+    "OpenVLA",
     "ProgressBarCallback",
     "Rollout",
+    "TinyVLA",
     "TokenBatch",
     "TokenLogProbs",
     "TokenPolicy",
+    "TrackingCallback",
+    "VLAPolicy",
     "WMRLGRPOTrainer",
+    "WMRLSpec",
     "clustered_interval",
     "collect",
     "evaluate",

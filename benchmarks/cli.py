@@ -25,13 +25,15 @@ import wmrl_envs
 from wmrl_envs.benchmarks.commands.base import UsageError
 from wmrl_envs.benchmarks.commands.bench import Bench
 from wmrl_envs.benchmarks.commands.collect import Collect
+from wmrl_envs.benchmarks.commands.config_file import expanded
 from wmrl_envs.benchmarks.commands.demo import Demo
 from wmrl_envs.benchmarks.commands.demos import Demos
 from wmrl_envs.benchmarks.commands.doctor import Doctor
 from wmrl_envs.benchmarks.commands.evaluate import Eval
 from wmrl_envs.benchmarks.commands.report import Report
+from wmrl_envs.benchmarks.commands.sft import Sft
 from wmrl_envs.benchmarks.commands.tasks import Tasks
-from wmrl_envs.benchmarks.commands.train import Train
+from wmrl_envs.benchmarks.commands.train import TRAINERS, Train
 from wmrl_envs.benchmarks.commands.world_model import WorldModelGroup
 from wmrl_envs.errors import SandboxUnavailable, WMRLError
 
@@ -50,6 +52,7 @@ _COMMANDS = (
     Annotated[Demo, subcommand("demo")]
     | Annotated[Train, subcommand("train")]
     | Annotated[Eval, subcommand("eval")]
+    | Annotated[Sft, subcommand("sft")]
     | Annotated[Collect, subcommand("collect")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Bench, subcommand("bench")]
@@ -104,7 +107,7 @@ def _run(arguments: list[str], console: Console) -> int:
     try:
         command = tyro.cli(
             _COMMANDS,
-            args=arguments,
+            args=expanded(arguments, TRAINERS),
             prog="wmrl",
             description=_DESCRIPTION,
             config=(OmitArgPrefixes, OmitSubcommandPrefixes, PositionalMetavarFromFieldName),

@@ -16,6 +16,7 @@ register(
 register(
     id="WMRL/LiberoLong-v0",
     entry_point="wmrl_envs.libero.env:LiberoEnv",
+    vector_entry_point="wmrl_envs.libero.vector_env:LiberoVectorEnv",
     max_episode_steps=520,
     kwargs={"suite": "libero_10"},
 )
@@ -23,5 +24,6 @@ register(
 register(
     id="WMRL/Libero-v0",
     entry_point="wmrl_envs.libero.env:LiberoEnv",
+    vector_entry_point="wmrl_envs.libero.vector_env:LiberoVectorEnv",
     max_episode_steps=520,
 )

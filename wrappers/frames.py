@@ -3,9 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorEnv
 
-__all__ = ["FrameSampler"]
+__all__ = ["FrameSampler", "draws_the_past"]
+
+
+def draws_the_past(env: gym.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> bool:
+    """Whether an environment can draw an episode's moments after they have passed.
+
+    Its ``render_frames`` takes the number of frames and, in a vector environment, the
+    sub-environments. LIBERO's does; then no frame is rendered that the world model does not see.
+    """
+    if isinstance(env, gym.Env):
+        return env.has_wrapper_attr("render_frames")
+    return callable(getattr(env, "render_frames", None))
 
 
 class FrameSampler:

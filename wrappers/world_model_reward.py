@@ -1,6 +1,7 @@
 """World-model rewards: a prediction in place of every reward that was not measured."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, SupportsFloat, cast
 
 import gymnasium as gym
@@ -11,6 +12,7 @@ from wmrl_envs import info as keys
 from wmrl_envs.spaces import UnicodeText
 from wmrl_envs.wrappers.anchor_sampling import AnchorSamplingWrapper
 from wmrl_envs.wrappers.episodes import EpisodeRecorder, has_text_feedback
+from wmrl_envs.wrappers.frames import draws_the_past
 from wmrl_envs.wrappers.outcomes import predicted_outcome
 from wmrl_envs.wrappers.predictions import (
     OnError,
@@ -51,7 +53,8 @@ class WorldModelRewardWrapper(
             ``"module:Name"`` of one of these, which survives the environment's JSON spec.
         world_model_kwargs: Arguments for the class.
         frames: How many rendered frames the model gets to see of each episode; needs
-            ``render_mode="rgb_array"``.
+            ``render_mode="rgb_array"``. Where the environment has ``render_frames``, as LIBERO has,
+            they are rendered when the model is asked, from every simulated moment.
         on_error: What becomes of a model that raises or answers wrongly: "raise" or "ungraded".
 
     Raises:
@@ -91,6 +94,7 @@ class WorldModelRewardWrapper(
         gym.Wrapper.__init__(self, env)
         self.world_model = load_world_model(world_model, world_model_kwargs)
         self._frames, self._on_error = frames, on_error
+        self._draws_late = frames > 0 and draws_the_past(env)
         self._samples_anchors = find_wrapper(env, AnchorSamplingWrapper) is not None
         self._gives_feedback = has_text_feedback(env.observation_space)
         self._recorder = EpisodeRecorder(None, 0)
@@ -103,7 +107,7 @@ class WorldModelRewardWrapper(
         if not self._samples_anchors:
             options = {**(options or {}), "execute": False}
         obs, info = self.env.reset(seed=seed, options=options)
-        self._recorder = EpisodeRecorder(obs, self._frames)
+        self._recorder = EpisodeRecorder(obs, 0 if self._draws_late else self._frames)
         self._recorder.frames.see(self.env.render)
         self._executed = bool(info.get(keys.ANCHOR, False))
         return obs, info
@@ -122,7 +126,10 @@ class WorldModelRewardWrapper(
         return obs, reward, terminated, truncated, info
 
     def _predict(self) -> Prediction:
-        return predict(self.world_model, [self._recorder.episode()], self._on_error)[0]
+        episode = self._recorder.episode()
+        if self._draws_late:
+            episode = replace(episode, frames=self.get_wrapper_attr("render_frames")(self._frames))
+        return predict(self.world_model, [episode], self._on_error)[0]
 
 
 def with_feedback(

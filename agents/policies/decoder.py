@@ -11,10 +11,11 @@ from typing import Any
 
 import torch
 
+from wmrl_envs.agents.policies.adapters import backbone
 from wmrl_envs.agents.policies.padding import padded
 from wmrl_envs.agents.policies.prompts import Tokens
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "cache_name"]
 
 
 class Decoder:
@@ -32,7 +33,7 @@ class Decoder:
 
     def __init__(self, model: Any, prompts: Sequence[Tokens]) -> None:
         self._model = model
-        self._cache_name = _cache_name(model)
+        self._cache_name = cache_name(model)
         self._cache: Any = None
         unique = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts))}
         ids, present = padded(list(unique), torch.long, model.device, side="left")
@@ -82,6 +83,7 @@ class Decoder:
         return logits
 
 
-def _cache_name(model: Any) -> str:
+def cache_name(model: Any) -> str:
     """Returns the name of the key-value cache's argument, which transformers changed in 5.x."""
-    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+    parameters = inspect.signature(backbone(model).forward).parameters
+    return "cache" if "cache" in parameters else "past_key_values"

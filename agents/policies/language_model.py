@@ -2,25 +2,28 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import torch
 
+from wmrl_envs.agents.policies.adapters import load_model, load_weights, twin, weights
 from wmrl_envs.agents.policies.base import TokenBatch, TokenLogProbs
 from wmrl_envs.agents.policies.decoder import Decoder
 from wmrl_envs.agents.policies.padding import padded
-from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder
+from wmrl_envs.agents.policies.prompts import Prompt, PromptEncoder, Tokens
+from wmrl_envs.agents.policies.recomputing import check_recomputable, response_logits
 from wmrl_envs.agents.policies.sampling import SamplingSettings, sample
 
 __all__ = ["LanguageModelPolicy"]
 
 _SETTINGS_FILE = "policy.json"
+_Policy = TypeVar("_Policy", bound="LanguageModelPolicy")
 
 
 class LanguageModelPolicy:
-    """Writes actions with a causal language model.
+    """Writes actions with a causal language model, or a PEFT model around one.
 
     The model stays in evaluation mode: dropout would make the log-probabilities of the update
     differ from those of the rollout.
@@ -38,6 +41,10 @@ class LanguageModelPolicy:
         stop_ids: Tokens that end an answer; None: the end-of-sequence tokens of the tokenizer and
             of the model's generation configuration.
         sampling_batch_size: The most rows sampled at once; None: all.
+        action: Makes the environment's action of an observation and the answer's text; None: the
+            text itself.
+        gradient_checkpointing: Compute each layer twice in training, which needs the memory of one
+            layer at a time.
 
     Raises:
         ValueError: A setting is out of range, or there is no stop token.
@@ -46,6 +53,14 @@ class LanguageModelPolicy:
         >>> policy = LanguageModelPolicy.from_pretrained("org/model")  # doctest: +SKIP
         >>> policy.act([{"task": "Write a script.", "feedback": ""}]).actions  # doctest: +SKIP
     """
+
+    _STORED: ClassVar[tuple[str, ...]] = (
+        "max_new_tokens",
+        "max_prompt_tokens",
+        "temperature",
+        "top_p",
+        "stop_ids",
+    )
 
     def __init__(
         self,
@@ -59,6 +74,8 @@ class LanguageModelPolicy:
         top_p: float = 1.0,
         stop_ids: Sequence[int] | None = None,
         sampling_batch_size: int | None = None,
+        action: Callable[[Any, str], Any] | None = None,
+        gradient_checkpointing: bool = False,
     ) -> None:
         _check(max_new_tokens, temperature, top_p, sampling_batch_size)
         self.model = model.eval()
@@ -72,11 +89,17 @@ class LanguageModelPolicy:
         if not self.stop_ids:
             raise ValueError("stop_ids is empty: neither tokenizer nor model has an end token")
         self.sampling_batch_size = sampling_batch_size
-        self._encode = PromptEncoder(tokenizer, prompt, self.max_prompt_tokens)
+        self.action = action
+        if gradient_checkpointing:
+            check_recomputable(model)
+        self.gradient_checkpointing = gradient_checkpointing
+        self._encode: Callable[[Any], Tokens] = PromptEncoder(
+            tokenizer, prompt, self.max_prompt_tokens
+        )
 
     @classmethod
     def from_pretrained(
-        cls,
+        cls: type[_Policy],
         name_or_path: str | Path,
         *,
         revision: str | None = None,
@@ -84,8 +107,10 @@ class LanguageModelPolicy:
         device: torch.device | str | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         **settings: Any,
-    ) -> "LanguageModelPolicy":
+    ) -> _Policy:
         """Loads model and tokenizer from a folder or from the Hugging Face Hub.
+
+        A folder with a PEFT adapter gives a PEFT model whose adapter can be trained further.
 
         Args:
             name_or_path: A folder with ``config.json``, or a Hub id such as "org/model".
@@ -98,14 +123,12 @@ class LanguageModelPolicy:
         Raises:
             OSError: It is neither a local model nor reachable on the Hub.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoTokenizer
 
         source = str(name_or_path)
         try:
             tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                source, revision=revision, dtype=dtype, **(model_kwargs or {})
-            )
+            model: Any = load_model(source, revision=revision, dtype=dtype, **(model_kwargs or {}))
         except OSError as error:
             raise OSError(
                 f"cannot load a language model from {source!r}: it is neither a local folder with "
@@ -114,10 +137,12 @@ class LanguageModelPolicy:
         return cls(model.to(device) if device is not None else model, tokenizer, **settings)
 
     @classmethod
-    def load(cls, path: str | Path, *, prompt: Prompt | None = None, **settings: Any) -> "Any":
+    def load(
+        cls: type[_Policy], path: str | Path, *, prompt: Prompt | None = None, **settings: Any
+    ) -> _Policy:
         """Loads a policy that :meth:`save` wrote, with its settings; ``settings`` override them.
 
-        A ``prompt`` callable is not stored: pass the one that the policy was made with.
+        Callables (``prompt``, ``action``) are not stored: pass those that the policy was made with.
         """
         stored = json.loads((Path(path) / _SETTINGS_FILE).read_text(encoding="utf-8"))
         return cls.from_pretrained(path, prompt=prompt, **{**stored, **settings})
@@ -126,8 +151,7 @@ class LanguageModelPolicy:
         """Writes model, tokenizer and settings to a folder that transformers can load as well."""
         self.model.save_pretrained(path)
         self.tokenizer.save_pretrained(path)
-        names = ("max_new_tokens", "max_prompt_tokens", "temperature", "top_p", "stop_ids")
-        text = json.dumps({name: getattr(self, name) for name in names}, indent=2)
+        text = json.dumps({name: getattr(self, name) for name in self._STORED}, indent=2)
         (Path(path) / _SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
 
     @property
@@ -155,7 +179,7 @@ class LanguageModelPolicy:
             deterministic: Take the likeliest token each time.
 
         Returns:
-            The texts, special tokens left out, with their tokens and log-probabilities.
+            The actions (texts, special tokens left out), their tokens and log-probabilities.
         """
         settings = SamplingSettings(
             self.max_new_tokens, self.stop_ids, self.temperature, self.top_p, deterministic
@@ -167,6 +191,8 @@ class LanguageModelPolicy:
             part = prompts[start : start + size]
             responses, log_probs = sample(self.model, part, settings, generator)
             batch.extend(TokenBatch(self._decode(responses), part, responses, log_probs))
+        if self.action is not None:
+            batch.actions = list(map(self.action, observations, batch.actions))
         return batch
 
     def log_probs(self, batch: TokenBatch, *, entropy: bool = False) -> TokenLogProbs:
@@ -183,12 +209,21 @@ class LanguageModelPolicy:
         """
         ids, present = padded(batch.responses, torch.long, self.device)
         mask = present.float()
-        decoder = Decoder(self.model, batch.prompts)
-        parts = [self._score(decoder.logits[:, None], ids[:, :1], entropy)]
-        if ids.shape[1] > 1:
-            parts.append(self._score(decoder.append(ids[:, :-1]), ids[:, 1:], entropy))
+        parts = [self._score(*part, entropy) for part in self._logits(batch, ids)]
         chosen, nats = (torch.cat(column, dim=1) * mask for column in zip(*parts, strict=True))
         return TokenLogProbs(chosen, mask, nats if entropy else None)
+
+    def _logits(
+        self, batch: TokenBatch, ids: torch.Tensor
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Yields (B, t, V) logits with the (B, t) tokens that were drawn from them."""
+        if self.gradient_checkpointing:
+            yield response_logits(self.model, batch.prompts, batch.responses), ids
+            return
+        decoder = Decoder(self.model, batch.prompts)
+        yield decoder.logits[:, None], ids[:, :1]
+        if ids.shape[1] > 1:
+            yield decoder.append(ids[:, :-1]), ids[:, 1:]
 
     def _score(
         self, logits: torch.Tensor, targets: torch.Tensor, entropy: bool
@@ -205,18 +240,18 @@ class LanguageModelPolicy:
         return (p for p in self.model.parameters() if p.requires_grad)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the model's weights by name."""
-        return dict(self.model.state_dict())
+        """Returns the model's weights by name, of a PEFT model the adapter's alone."""
+        return weights(self.model)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes over the weights of an equal architecture."""
-        self.model.load_state_dict(state)
+        load_weights(self.model, state)
 
     def frozen_copy(self) -> "LanguageModelPolicy":
-        """Returns a copy with its own weights, which no gradient reaches."""
-        twin = copy.copy(self)
-        twin.model = copy.deepcopy(self.model).eval().requires_grad_(False)
-        return twin
+        """Returns a copy that no gradient reaches; with PEFT the backbone stays shared."""
+        frozen = copy.copy(self)
+        frozen.model = twin(self.model).eval().requires_grad_(False)
+        return frozen
 
     def _decode(self, responses: Sequence[tuple[int, ...]]) -> list[str]:
         texts = [r[:-1] if r and r[-1] in self.stop_ids else r for r in responses]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Prompt", "PromptEncoder", "Tokens", "observation_text"]
+__all__ = ["Prompt", "PromptEncoder", "Tokens", "cut_middle", "observation_text"]
 
 Tokens = tuple[int, ...]
 """Token ids."""
@@ -29,6 +29,17 @@ def observation_text(observation: Any) -> tuple[str, str]:
         "a language-model policy needs a str observation or a mapping with a str 'task', "
         f"got {type(observation).__name__}; pass prompt= to build the prompt yourself"
     )
+
+
+def cut_middle(ids: Tokens, room: int) -> Tokens:
+    """Shortens to ``room`` tokens, of which a quarter are the last ones.
+
+    Example:
+        >>> cut_middle((1, 2, 3, 4, 5, 6), 4)
+        (1, 2, 3, 6)
+    """
+    tail = room // 4
+    return ids if len(ids) <= room else ids[: room - tail] + ids[len(ids) - tail :]
 
 
 class PromptEncoder:
@@ -62,7 +73,7 @@ class PromptEncoder:
         ids = self._custom(observation) if self._prompt else self._default(observation)
         if not ids:
             raise ValueError(f"the prompt is empty for observation {observation!r}")
-        return self._cut_middle(ids)
+        return ids if self._max_tokens is None else cut_middle(ids, self._max_tokens)
 
     def _custom(self, observation: Any) -> Tokens:
         built = self._prompt(observation) if self._prompt else ""
@@ -88,9 +99,3 @@ class PromptEncoder:
             [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
         )
         return tuple(self._tokenizer(chat, add_special_tokens=False)["input_ids"])
-
-    def _cut_middle(self, ids: Tokens) -> Tokens:
-        if self._max_tokens is None or len(ids) <= self._max_tokens:
-            return ids
-        tail = self._max_tokens // 4
-        return ids[: self._max_tokens - tail] + ids[len(ids) - tail :]

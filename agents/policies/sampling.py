@@ -13,7 +13,7 @@ import torch
 from wmrl_envs.agents.policies.decoder import Decoder
 from wmrl_envs.agents.policies.prompts import Tokens
 
-__all__ = ["SamplingSettings", "nucleus", "sample"]
+__all__ = ["SamplingSettings", "draw", "nucleus", "sample"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def sample(
     stops = torch.tensor(settings.stop_ids, device=model.device)
     drawn: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
     for _ in range(settings.max_new_tokens):
-        tokens, log_probs = _draw(decoder.logits, settings, generator)
+        tokens, log_probs = draw(decoder.logits, settings, generator)
         drawn.append((rows, tokens, log_probs))
         going = ~torch.isin(tokens, stops)
         if not going.all():
@@ -89,9 +89,19 @@ def nucleus(log_probs: torch.Tensor, top_p: float) -> torch.Tensor:
     return kept.log_softmax(dim=-1)
 
 
-def _draw(
+def draw(
     logits: torch.Tensor, settings: SamplingSettings, generator: torch.Generator | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draws one token a row.
+
+    Args:
+        logits: (B, V).
+        settings: How.
+        generator: The source of randomness, on the logits' device.
+
+    Returns:
+        (B,) columns of the logits, and (B,) their log-probabilities as they were drawn.
+    """
     log_probs = (logits / settings.temperature).log_softmax(dim=-1)
     if settings.top_p < 1:
         log_probs = nucleus(log_probs, settings.top_p)

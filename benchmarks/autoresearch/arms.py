@@ -69,7 +69,9 @@ ARMS: Mapping[str, Arm] = MappingProxyType(
 )
 
 
-def stack(envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int) -> VectorEnv:
+def stack(
+    envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int, frames: int = 0
+) -> VectorEnv:
     """Puts an arm's wrappers around environments.
 
     Args:
@@ -77,6 +79,7 @@ def stack(envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int) 
         arm: The arm.
         world_model: The world model; needed where the arm has one.
         seed: Seed of the anchor draw.
+        frames: Frames of an episode that the world model sees.
 
     Raises:
         ValueError: The arm needs a world model and there is none.
@@ -88,7 +91,7 @@ def stack(envs: VectorEnv, arm: Arm, world_model: WorldModel | None, seed: int) 
     if arm.world_model:
         if world_model is None:
             raise ValueError(f"arm {arm.name!r} needs a world_model, got None")
-        envs = WorldModelRewardWrapper(envs, world_model=world_model)
+        envs = WorldModelRewardWrapper(envs, world_model=world_model, frames=frames)
     if arm.correction is not None:
         envs = CorrectionWrapper(envs, **arm.correction)
     return envs

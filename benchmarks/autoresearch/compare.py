@@ -10,7 +10,9 @@ from pathlib import Path
 
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
+from wmrl_envs.benchmarks.autoresearch.presets import preset
 from wmrl_envs.benchmarks.autoresearch.records import check_log, is_finished
+from wmrl_envs.benchmarks.commands.config_file import as_arguments
 
 _GRACE_S = 8.0
 """What a process has to write its checkpoint and to stop its sandbox."""
@@ -190,11 +192,7 @@ def run_name(arm: str, seed: int) -> str:
 
 
 def options(config: RunConfig) -> tuple[str, ...]:
-    """A config as command-line options; only what differs from the defaults."""
-    default: Mapping[str, object] = vars(RunConfig())
-    found: list[str] = []
-    for name, value in vars(config).items():
-        if value != default[name]:
-            values = value if isinstance(value, tuple) else (value,)
-            found += [f"--{name.replace('_', '-')}", *map(str, values)]
-    return tuple(found)
+    """A config as command-line options; only what differs from the policy's defaults."""
+    default: Mapping[str, object] = vars(RunConfig(**preset(config.policy)))
+    changed = {name: value for name, value in vars(config).items() if value != default[name]}
+    return tuple(as_arguments(changed))

@@ -1,15 +1,15 @@
 """The settings of one training run, as one frozen dataclass that a command line can offer."""
 
-import json
 import math
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from wmrl_envs.benchmarks.autoresearch.arms import ARMS
-from wmrl_envs.benchmarks.autoresearch.records import SettingsError, write_record
+from wmrl_envs.benchmarks.autoresearch.records import SettingsError
+from wmrl_envs.benchmarks.run_settings import StoredSettings
 
 SandboxKind = Literal["warm", "cold"]
+WorldModelKind = Literal["regression", "policy"]
 
 TRAIN_TASKS = (
     "breast-cancer",
@@ -41,7 +41,7 @@ TEST_TASKS = (
 
 
 @dataclass(frozen=True)
-class RunConfig:
+class RunConfig(StoredSettings):
     """Everything that decides one training run of one arm.
 
     Raises:
@@ -65,7 +65,15 @@ class RunConfig:
     log_episodes: int = 160
     """Executed episodes that the world model learns from before the first step."""
     policy: str = "embedded"
-    """`embedded`, or a folder or Hub id of a causal language model."""
+    """`embedded`, `smollm2`, or a folder or Hub id of a causal language model."""
+    turns: int = 1
+    """Turns of an episode; the best program counts. Above 1 the policy converses."""
+    lora_rank: int = 0
+    """Train a LoRA adapter of this rank instead of all weights (0; `smollm2` has its own)."""
+    gradient_checkpointing: bool = False
+    """Compute each layer twice in training, to save memory (models of one's own)."""
+    world_model: WorldModelKind = "regression"
+    """`policy`: the frozen backbone of the policy itself (with an adapter: `smollm2`) grades."""
     train_tasks: tuple[str, ...] = TRAIN_TASKS
     """Tasks to train on."""
     test_tasks: tuple[str, ...] = TEST_TASKS
@@ -99,11 +107,15 @@ class RunConfig:
             raise SettingsError(
                 f"sandbox must be one of {get_args(SandboxKind)}, got {self.sandbox!r}"
             )
+        if self.world_model not in get_args(WorldModelKind):
+            raise SettingsError(
+                f"world_model must be one of {get_args(WorldModelKind)}, got {self.world_model!r}"
+            )
         if not 0 < self.anchors <= 1:
             raise SettingsError(f"anchors must lie in (0, 1], got {self.anchors!r}")
         if not 0 < self.learning_rate < math.inf:
             raise SettingsError(f"learning_rate must be positive, got {self.learning_rate!r}")
-        for name in ("seed", "refit_every", "eval_episodes", "kl_coef"):
+        for name in ("seed", "refit_every", "lora_rank", "eval_episodes", "kl_coef"):
             self._at_least(name, 0)
         self._at_least("group_size", 2)
         for name in _POSITIVE:
@@ -125,49 +137,11 @@ class RunConfig:
         """A copy with other values."""
         return replace(self, **changes)
 
-    def write(self, path: Path) -> None:
-        """Writes the settings as JSON."""
-        write_record(path, asdict(self))
-
-    def check_same(self, path: Path) -> None:
-        """Checks that a folder's settings, if it has any yet, are these.
-
-        Args:
-            path: Where :meth:`write` wrote them, or would.
-
-        Raises:
-            SettingsError: They are others; the message says which.
-        """
-        if not path.exists():
-            return
-        stored, own = asdict(RunConfig.read(path)), asdict(self)
-        others = [f"{k}={stored[k]!r}, not {own[k]!r}" for k in own if stored[k] != own[k]]
-        if others:
-            raise SettingsError(
-                f"{path.parent} was made with {'; '.join(others)}: continue it with its own "
-                "settings, or choose another folder"
-            )
-
-    @classmethod
-    def read(cls, path: Path) -> "RunConfig":
-        """Reads what :meth:`write` wrote.
-
-        Raises:
-            FileNotFoundError: There is no such file.
-            SettingsError: The file holds something else.
-        """
-        try:
-            stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            for name, value in stored.items():
-                stored[name] = tuple(value) if isinstance(value, list) else value
-            return cls(**stored)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise SettingsError(f"{path}: not the settings of a run: {error}") from error
-
 
 _POSITIVE = (
     "steps",
     "groups",
+    "turns",
     "log_episodes",
     "inner_epochs",
     "eval_every",

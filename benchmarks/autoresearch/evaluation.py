@@ -12,7 +12,7 @@ from wmrl_envs.agents.policies.base import TokenPolicy
 from wmrl_envs.autoresearch import catalog
 from wmrl_envs.autoresearch.sandbox import Sandbox
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
-from wmrl_envs.benchmarks.autoresearch.setup import make_envs
+from wmrl_envs.benchmarks.autoresearch.setup import conversed, make_envs
 from wmrl_envs.wrappers.estimators.correction import Correction
 from wmrl_envs.wrappers.world_models.base import Episode, WorldModel
 
@@ -38,7 +38,8 @@ class Evaluator:
         # Whole batches for both kinds of evaluation: what fills up a batch executes for nothing.
         at_once = math.gcd(config.eval_episodes, config.final_episodes)
         self.envs: Mapping[str, VectorEnv] = {
-            split: make_envs(config, names, at_once, sandbox) for split, names in tasks.items()
+            split: conversed(config, make_envs(config, names, at_once, sandbox))
+            for split, names in tasks.items()
         }
         self._names = {
             text: task.name

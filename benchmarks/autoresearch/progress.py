@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -15,7 +16,7 @@ _FILES = ("steps.jsonl", "evaluations.jsonl")
 
 
 class RunProgress:
-    """One bar a run: its step, executions and newest reward.
+    """One bar a run: its step, newest rewards, anchors, correction and executions.
 
     Args:
         console: Where to draw.
@@ -68,12 +69,32 @@ def _size(path: Path) -> int:
 
 def _state(folder: Path) -> tuple[int, str]:
     steps, evaluations = (read_lines(folder / file) for file in _FILES)
-    note = f"{steps[-1]['costs']['executions']} executions" if steps else "starting"
+    note = _step_note(steps[-1]) if steps else "starting"
     if evaluations:
         rewards = [episode["reward"] for episode in evaluations[-1]["train"]]
         mean = f"{sum(rewards) / len(rewards):.2f}" if rewards else "nothing"
         note += f", evaluated {mean}"
     return (steps[-1]["step"] if steps else 0), note
+
+
+def _step_note(record: Mapping[str, Any]) -> str:
+    """Reward, share of anchors, what the correction does, executions and their seconds."""
+    costs, correction = record.get("costs"), record.get("correction") or {}
+    parts = [
+        _figure("reward", record.get("rollout/reward_mean")),
+        _figure("success", record.get("rollout/success")),
+        _figure("measured", record.get("rollout/measured_share"), ".0%"),
+        _figure("slope", correction.get("slope")),
+        _figure("anchor weight", correction.get("anchor_weight")),
+    ]
+    if costs is not None:
+        parts.append(f"{costs['executions']} executions")
+        parts.append(_figure("in", costs.get("execution"), ".0f", " s"))
+    return ", ".join(filter(None, parts))
+
+
+def _figure(name: str, value: float | None, form: str = ".2f", unit: str = "") -> str:
+    return "" if value is None else f"{name} {value:{form}}{unit}"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.evaluation import Evaluator
 from wmrl_envs.benchmarks.autoresearch.records import Costs, append_line, read_lines
 from wmrl_envs.benchmarks.autoresearch.setup import (
-    TimedWorldModel,
+    GradingModel,
     execution_costs,
     logged_episodes,
 )
@@ -39,7 +39,7 @@ class Recorder(BaseCallback):
         folder: Path,
         envs: VectorEnv,
         evaluator: Evaluator,
-        world_model: TimedWorldModel | None,
+        world_model: GradingModel | None,
     ) -> None:
         self._config, self._folder, self._envs = config, folder, envs
         self._evaluator, self._world_model = evaluator, world_model

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import gymnasium as gym
 
 from wmrl_envs.agents.evaluation import Evaluation, evaluate
+from wmrl_envs.agents.history import HistoryObservation
 from wmrl_envs.agents.policies.base import TokenPolicy
 from wmrl_envs.autoresearch.grading import Grade, GradeStatus, ladder_reward
 from wmrl_envs.autoresearch.leaderboard import mean_position
@@ -60,6 +61,8 @@ def play(
         feedback="full" if turns > 1 else "none",
         sandbox=sandbox,
     )
+    if turns > 1:
+        envs = HistoryObservation(envs)
     # Blocks of as many seeds as there are tasks visit every task once.
     first = -(-_SEEDS // len(tasks)) * len(tasks)
     seeds = range(first, first + samples * len(tasks))

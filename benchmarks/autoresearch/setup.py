@@ -4,7 +4,7 @@ import importlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -12,14 +12,18 @@ import torch
 from gymnasium.vector import VectorEnv
 
 from wmrl_envs.agents.embedded.policy import WEIGHTS, embedded_policy, is_embedded
+from wmrl_envs.agents.history import HistoryObservation
+from wmrl_envs.agents.policies.adapters import with_lora
+from wmrl_envs.agents.policies.chat import ChatPolicy
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
 from wmrl_envs.agents.rollout import Rollout, collect
+from wmrl_envs.agents.smollm2.policy import ScaffoldPolicy, is_scaffold, smollm2_policy
 from wmrl_envs.autoresearch import catalog
 from wmrl_envs.autoresearch.sandbox import Sandbox
 from wmrl_envs.benchmarks.autoresearch.config import RunConfig
 from wmrl_envs.benchmarks.autoresearch.records import Costs, SettingsError, write_costs
 from wmrl_envs.errors import SandboxError, WorldModelError
-from wmrl_envs.wrappers.world_models.base import Episode, Prediction
+from wmrl_envs.wrappers.world_models.base import Episode, Prediction, WorldModel
 from wmrl_envs.wrappers.world_models.execution_log import LoggedEpisode, read_log, write_log
 from wmrl_envs.wrappers.world_models.regression import RegressionWorldModel
 
@@ -43,10 +47,16 @@ def make_envs(
         "wmrl_envs:WMRL/AutoResearch-v0",
         num_envs=num_envs,
         tasks=list(tasks),
+        max_turns=config.turns,
         observation="card" if reads_cards(config) else "overview",
-        feedback="none",
+        feedback="full" if config.turns > 1 else "none",
         sandbox=sandbox,
     )
+
+
+def conversed(config: RunConfig, envs: VectorEnv) -> VectorEnv:
+    """Environments as a policy meets them: with the history of episodes of several turns."""
+    return HistoryObservation(envs) if config.turns > 1 else envs
 
 
 def make_policy(config: RunConfig) -> LanguageModelPolicy:
@@ -59,16 +69,29 @@ def make_policy(config: RunConfig) -> LanguageModelPolicy:
 
     disable_progress_bar()
     try:
+        if config.policy == "smollm2":
+            return smollm2_policy(seed=config.seed)
+        if is_scaffold(config.policy):
+            return ScaffoldPolicy.load(config.policy)
         if reads_cards(config):
             return embedded_policy(WEIGHTS if config.policy == "embedded" else config.policy)
-        return LanguageModelPolicy.from_pretrained(config.policy)
-    except (OSError, ValueError) as error:
+        return _conversing(config)
+    except (ImportError, OSError, ValueError) as error:
         raise SettingsError(f"policy {config.policy!r} cannot be loaded: {error}") from error
 
 
+def _conversing(config: RunConfig) -> ChatPolicy:
+    checkpointing = config.gradient_checkpointing
+    policy = ChatPolicy.from_pretrained(config.policy, gradient_checkpointing=checkpointing)
+    if config.lora_rank:
+        policy.model = with_lora(policy.model, config.lora_rank, config.seed)
+    return policy
+
+
 def reads_cards(config: RunConfig) -> bool:
-    """True if the policy was trained on the three-line cards instead of the overviews."""
-    return config.policy == "embedded" or is_embedded(config.policy)
+    """True if the policy was made for the three-line cards instead of the overviews."""
+    names = ("embedded", "smollm2")
+    return config.policy in names or is_embedded(config.policy) or is_scaffold(config.policy)
 
 
 def check_tasks(config: RunConfig) -> None:
@@ -104,7 +127,8 @@ def collect_log(config: RunConfig, folder: Path, episodes: int) -> None:
         while len(logged) < episodes:
             size = min(episodes - len(logged), _LARGEST_BATCH)
             envs = make_envs(config, config.train_tasks, size, sandbox)
-            rollout = collect(policy, envs, range(seed, seed + size), generator=generator)
+            seeds = range(seed, seed + size)
+            rollout = collect(policy, conversed(config, envs), seeds, generator=generator)
             spent += execution_costs(envs) + Costs(generation=rollout.generation.cpu)
             logged += _all_measured(rollout)
             seed += size
@@ -137,6 +161,23 @@ def logged_episodes(rollout: Rollout) -> list[LoggedEpisode]:
         for i, measured in enumerate(rollout.measured)
         if not np.isnan(measured)
     ]
+
+
+class GradingModel(WorldModel, Protocol):
+    """A world model that counts what it costs, as a run uses it.
+
+    Attributes:
+        cpu_seconds: The CPU seconds of its fits and predictions.
+        out_of_fold: (N,) predictions and (N,) measured rewards of episodes that it did not learn
+            from.
+    """
+
+    cpu_seconds: float
+    out_of_fold: tuple[np.ndarray, np.ndarray]
+
+    def refit(self, further: Sequence[LoggedEpisode]) -> None:
+        """Learns from the log and further executed episodes."""
+        ...
 
 
 class TimedWorldModel:

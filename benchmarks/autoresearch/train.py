@@ -1,15 +1,14 @@
 """Trains one arm and leaves a run folder behind."""
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import torch
 from gymnasium.vector import VectorEnv
 
-from wmrl_envs.agents.callbacks import CallbackList
+from wmrl_envs.agents.callbacks import BaseCallback, CallbackList
 from wmrl_envs.agents.diagnostics import DiagnosticsCallback
 from wmrl_envs.agents.grpo import GRPO
 from wmrl_envs.agents.policies.language_model import LanguageModelPolicy
@@ -24,16 +23,24 @@ from wmrl_envs.benchmarks.autoresearch.records import (
     keep_until,
 )
 from wmrl_envs.benchmarks.autoresearch.setup import (
+    GradingModel,
     TimedWorldModel,
     check_tasks,
     collect_log,
+    conversed,
     make_envs,
     make_policy,
     make_sandbox,
 )
+from wmrl_envs.benchmarks.run_folder import alone
 
 
-def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> None:
+def train(
+    config: RunConfig,
+    folder: Path,
+    log_folder: Path | None = None,
+    callbacks: Sequence[BaseCallback] = (),
+) -> None:
     """Runs an arm to its last step.
 
     A folder with a checkpoint is resumed, and a finished one left as it is. A run that was killed
@@ -44,6 +51,7 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
         folder: The run folder.
         log_folder: A folder with the world model's execution log, to share one between arms; None
             executes an own one, where the arm has a world model.
+        callbacks: Further ones, such as a tracker's; the run is recorded before they are called.
 
     Raises:
         SettingsError: The settings cannot be had, or are not those of the folder, or another
@@ -55,16 +63,20 @@ def train(config: RunConfig, folder: Path, log_folder: Path | None = None) -> No
         return
     torch.set_num_threads(config.threads)
     policy = make_policy(config)
-    with _alone(folder):
+    with alone(folder):
         config.write(folder / "config.json")
-        _run(config, policy, folder, log_folder)
+        _run(config, policy, folder, log_folder, callbacks)
 
 
 def _run(
-    config: RunConfig, policy: LanguageModelPolicy, folder: Path, log_folder: Path | None
+    config: RunConfig,
+    policy: LanguageModelPolicy,
+    folder: Path,
+    log_folder: Path | None,
+    callbacks: Sequence[BaseCallback],
 ) -> None:
     arm = ARMS[config.arm].with_anchors(config.anchors)
-    world_model = _world_model(config, arm, folder, log_folder)
+    world_model = _world_model(config, arm, policy, folder, log_folder)
     with make_sandbox(config) as sandbox, ExitStack() as opened:
         executing = opened.enter_context(
             closing(make_envs(config, config.train_tasks, config.num_envs, sandbox))
@@ -73,23 +85,13 @@ def _run(
         envs = stack(executing, arm, world_model, config.seed)
         if world_model is not None:
             _start_correction(envs, world_model)
-        learner = _learner(config, folder, policy, envs)
+        learner = _learner(config, folder, policy, conversed(config, envs))
         recorder = Recorder(config, folder, envs, evaluator, world_model)
         keep = RecordedCheckpoint(folder / "checkpoint.pt", config.checkpoint_every, recorder)
-        learner.learn(config.steps, CallbackList([recorder, DiagnosticsCallback(), keep]))
+        learner.learn(
+            config.steps, CallbackList([recorder, DiagnosticsCallback(), keep, *callbacks])
+        )
         _save(policy, folder)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second process out of a run folder, until this one ends, however it does."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise SettingsError(f"another process is training in {folder}") from error
-        yield
 
 
 def check_run(config: RunConfig, folder: Path, log_folder: Path | None) -> None:
@@ -113,21 +115,38 @@ def _save(policy: LanguageModelPolicy, folder: Path) -> None:
 
 
 def _world_model(
-    config: RunConfig, arm: Arm, folder: Path, log_folder: Path | None
-) -> TimedWorldModel | None:
+    config: RunConfig,
+    arm: Arm,
+    policy: LanguageModelPolicy,
+    folder: Path,
+    log_folder: Path | None,
+) -> GradingModel | None:
     if not arm.world_model:
         return None
     if log_folder is None:
         log_folder = folder
         if not (folder / "log_costs.json").exists():
             collect_log(config, folder, config.log_episodes)
+    if config.world_model == "policy":
+        return _self_grading(config, policy, log_folder)
     return TimedWorldModel(log_folder, config.log_episodes, config.seed)
 
 
-def _start_correction(envs: VectorEnv, world_model: TimedWorldModel) -> None:
+def _self_grading(config: RunConfig, policy: LanguageModelPolicy, folder: Path) -> GradingModel:
+    from wmrl_envs.benchmarks.autoresearch.self_grading import SelfGrading
+
+    try:
+        return SelfGrading(policy, folder, config.log_episodes)
+    except TypeError as error:
+        raise SettingsError(
+            f"world_model='policy' needs a policy with an adapter, got {config.policy!r}: {error}"
+        ) from error
+
+
+def _start_correction(envs: VectorEnv, world_model: GradingModel) -> None:
     """Starts the correction from out-of-fold pairs of the log; a checkpoint's state replaces it."""
     estimator = getattr(envs, "estimator", None)
-    if estimator is not None:
+    if estimator is not None and len(world_model.out_of_fold[0]):
         estimator.seed_pairs(*world_model.out_of_fold)
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from tyro.conf import subcommand
 
 from wmrl_envs.benchmarks.commands.base import UsageError, usage_errors
+from wmrl_envs.benchmarks.commands.bench_libero_long import LiberoLongBench
 
 if TYPE_CHECKING:
     from wmrl_envs.benchmarks.throughput.report import Comparison
@@ -259,6 +260,7 @@ class Bench:
         | Annotated[WorldModelBench, subcommand("world-model")]
         | Annotated[TheoremsBench, subcommand("theorems")]
         | Annotated[AblationBench, subcommand("ablation")]
+        | Annotated[LiberoLongBench, subcommand("libero-long")]
         | Annotated[ScalingBench, subcommand("scaling")]
     )
 

@@ -5,11 +5,14 @@ import numpy as np
 import pytest
 from testing_libero import clumsy_actions
 
+from wmrl_envs.libero.env import LiberoEnv
+from wmrl_envs.libero.vector_env import LiberoVectorEnv
 from wmrl_envs.wrappers import (
     AnchorSamplingWrapper,
     CorrectionWrapper,
     Prediction,
     WorldModelRewardWrapper,
+    vector,
 )
 
 pytestmark = pytest.mark.sim
@@ -82,3 +85,27 @@ def test_groups_of_one_seed_start_alike_and_are_anchored_together(env):
         starts.append([(info["init_state_id"], info["anchor"], info["group"]) for info in infos])
     assert starts[0] == starts[1]
     assert sum(anchor for _, anchor, _ in starts[0]) == 2
+
+
+@pytest.mark.slow
+def test_a_vector_stack_draws_frames_of_ended_episodes_alone_and_as_the_single_one_does(env):
+    arguments = {"task_id": 2, "observation": "state", "action_chunk": 2, "settle": 1}
+    arguments |= {"image_size": 32, "render_mode": "rgb_array"}
+    model, single = Impression(), Impression()
+    envs = LiberoVectorEnv(num_envs=2, workers=0, horizon=4, **arguments)
+    stacked = vector.WorldModelRewardWrapper(envs, model, frames=3)
+    own = WorldModelRewardWrapper(LiberoEnv(horizon=4, **arguments), single, frames=3)
+    chosen = np.random.default_rng(0).uniform(-1, 1, (2, 2, 2, 7)).astype(np.float32)
+    stacked.reset(seed=[0, 1])
+    rewards = [stacked.step(action)[1].tolist() for action in chosen]
+    for seed in range(2):
+        own.reset(seed=seed)
+        for action in chosen:
+            own.step(action[seed])
+    assert rewards == [[0.0, 0.0], [0.25, 0.25]]
+    assert len(model.episodes) == len(single.episodes) == 2
+    for mine, theirs in zip(model.episodes, single.episodes, strict=True):
+        assert mine.frames.shape == (3, 32, 32, 3)
+        assert np.array_equal(mine.frames, theirs.frames)
+    stacked.close()
+    own.close()

@@ -18,6 +18,7 @@ from wmrl_envs.libero.progress import Progress, progress
 from wmrl_envs.libero.settings import Settings, checked_cameras, checked_size, chosen_tasks
 from wmrl_envs.libero.simulation import Scene, Simulation, Snapshot
 from wmrl_envs.libero.stage import Stage, Stages
+from wmrl_envs.libero.suites import LiberoTask
 
 __all__ = ["EpisodeSnapshot", "LiberoEnv"]
 
@@ -275,6 +276,16 @@ class LiberoEnv(gym.Env[Observation, NDArray[Any]]):
         return np.stack([self._picture(self._scenes[i], camera) for i in chosen])
 
     @property
+    def tasks(self) -> tuple[LiberoTask, ...]:
+        """The environment's tasks."""
+        return self._settings.tasks
+
+    @property
+    def starts(self) -> list[tuple[int, int]]:
+        """The (task id, initial state) pairs that episodes start from."""
+        return list(self._starts)
+
+    @property
     def simulation(self) -> Simulation:
         """The running simulation, privileged: for experts and tests.
 
@@ -314,12 +325,21 @@ class LiberoEnv(gym.Env[Observation, NDArray[Any]]):
             ClosedEnvironmentError: The environment was closed.
             ValueError: The snapshot is of a task that this environment does not have.
         """
+        self.resume(snapshot)
+        return self._observe()
+
+    def resume(self, snapshot: EpisodeSnapshot) -> None:
+        """Goes back to a moment as :meth:`restore` does, and looks at nothing.
+
+        Raises:
+            ClosedEnvironmentError: The environment was closed.
+            ValueError: The snapshot is of a task that this environment does not have.
+        """
         self._refuse_if_closed()
         self._stage = self._stages.of(snapshot.start[0])
         self.simulation.restore(snapshot.simulation)
         self._start, self._over = snapshot.start, snapshot.over
         self._scenes = list(snapshot.scenes)
-        return self._observe()
 
     def close(self) -> None:
         """Frees simulators and OpenGL contexts; may be called twice."""

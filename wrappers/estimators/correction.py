@@ -34,6 +34,10 @@ class Correction:
       V_WM / V_E = 1 + s^2, s^2 = Var(r - f) / Var(r) within groups on held-out residuals.
     * ``"reference"``: the authors' binned map and weight with their constants (arXiv 2608.12564).
 
+    Where anchors are many, as on LIBERO, whose success is known after every episode, they would
+    silence the world model. With ``joint`` an anchor episode belongs to both streams: its reward is
+    their inverse-variance mean (w r + lambda f) / (w + 1), w = V_WM / V_E, and its weight 1.
+
     Residuals and moments of a group are taken with the map as it was before the group entered it.
     Anchor groups of a single episode have no spread; eight of them are pooled into one group. A
     learner that divides by the group's standard deviation afterwards undoes every weight here.
@@ -51,6 +55,8 @@ class Correction:
         prior_correlation: That prior's correlation of r and f.
         max_weight: Upper bound of an anchor's weight under ``"paper"`` and ``"reference"``.
         max_rectify: Upper bound of k.
+        joint: Anchor episodes also count as world-model episodes; k and the anchors' weight give
+            way to that mean. Without ``denoise`` it is the plain one.
         frozen: True turns :meth:`update` off, for evaluation.
 
     Raises:
@@ -80,6 +86,7 @@ class Correction:
         prior_correlation: float = 0.7,
         max_weight: float = 4.0,
         max_rectify: float = 3.0,
+        joint: bool = False,
         frozen: bool = False,
     ) -> None:
         if method not in get_args(Method):
@@ -91,6 +98,7 @@ class Correction:
         if not max_rectify >= 1:
             raise ValueError(f"max_rectify must be at least 1, got {max_rectify!r}")
         self.method, self.debias, self.denoise, self.frozen = method, debias, denoise, frozen
+        self.joint = joint
         self._isotonic = {
             "half_life": half_life,
             "prior_pairs": prior_pairs,
@@ -132,12 +140,16 @@ class Correction:
     def _fitted(self) -> FittedCorrection:
         fitted = self._debiaser.map
         if not self.denoise:
-            return FittedCorrection(fitted)
+            return FittedCorrection(fitted, rectify=0.5 if self.joint else 1.0)
+        weighter = self._reference if self.method == "reference" else self._moments
+        weight = weighter.anchor_weight(self._max_weight)
+        share = weight / (weight + 1) if self.joint else None
         if self.method == "rectified":
             centre = self._debiaser.mean_measured
-            return FittedCorrection(fitted, self._moments.slope, centre, self._rectify)
-        weighter = self._reference if self.method == "reference" else self._moments
-        return FittedCorrection(fitted, anchor_weight=weighter.anchor_weight(self._max_weight))
+            return FittedCorrection(fitted, self._moments.slope, centre, share or self._rectify)
+        if share is not None:
+            return FittedCorrection(fitted, rectify=share)
+        return FittedCorrection(fitted, anchor_weight=weight)
 
     def update(self, groups: Iterable[Pairs]) -> None:
         """Learns from anchor groups, in order of time; does nothing while ``frozen``.

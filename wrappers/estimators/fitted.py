@@ -33,7 +33,8 @@ class FittedCorrection:
         slope: lambda, what a unit of f is worth in measured reward.
         centre: The reward that lambda shrinks towards. It is the same for a whole group and cancels
             in group advantages; for other learners it keeps both kinds of episode on one level.
-        rectify: k, how many times an anchor's residual counts.
+        rectify: k, how many times an anchor's residual counts; below 1 it is the measured share of
+            an anchor's reward, see ``joint`` of :class:`Correction`.
         anchor_weight: The weight of an anchor's advantage.
     """
 

@@ -1,6 +1,7 @@
 """World-model rewards for vector environments: one batched prediction a step."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from gymnasium.vector.utils import iterate
 
 from wmrl_envs import info as keys
 from wmrl_envs.wrappers.episodes import EpisodeRecorder, has_text_feedback
+from wmrl_envs.wrappers.frames import draws_the_past
 from wmrl_envs.wrappers.outcomes import predicted_outcome
 from wmrl_envs.wrappers.predictions import (
     OnError,
@@ -53,7 +55,9 @@ class WorldModelRewardWrapper(
         world_model_kwargs: Arguments for the class.
         frames: How many rendered frames the model gets to see of each episode; needs
             ``render_mode="rgb_array"`` and an autoreset mode other than SAME_STEP, which leaves
-            nothing of an episode's last frame.
+            nothing of an episode's last frame. Where the vector environment has ``render_frames``,
+            as LIBERO's own has, they are rendered when the model is asked, from every simulated
+            moment.
         on_error: What becomes of a model that raises or answers wrongly: "raise" or "ungraded".
 
     Raises:
@@ -94,6 +98,7 @@ class WorldModelRewardWrapper(
         VectorWrapper.__init__(self, env)
         self.world_model = load_world_model(world_model, world_model_kwargs)
         self._frames, self._on_error = frames, on_error
+        self._draws_late = frames > 0 and draws_the_past(env)
         self._clock = EpisodeClock(env)
         if frames and self._clock.mode == AutoresetMode.SAME_STEP:
             raise ValueError(f"frames={frames} needs an autoreset mode other than SAME_STEP")
@@ -153,7 +158,8 @@ class WorldModelRewardWrapper(
         observations = list(iterate(self.observation_space, obs))
         frames = _Frames(self.env)
         for i in indices:
-            self._recorders[i] = EpisodeRecorder(observations[i], self._frames)
+            kept = 0 if self._draws_late else self._frames
+            self._recorders[i] = EpisodeRecorder(observations[i], kept)
             self._recorders[i].frames.see(lambda i=i: frames[i])  # type: ignore[misc]
             self._executed[i] = read_row(infos, i).get(keys.ANCHOR, False)
 
@@ -169,6 +175,9 @@ class WorldModelRewardWrapper(
             asked |= phase.stepped & ~self._executed
         indices = places(asked)
         episodes = [self._recorders[i].episode() for i in indices]
+        if self._draws_late and indices:
+            drawn = cast("Any", self.env).render_frames(self._frames, indices)
+            episodes = [replace(e, frames=f) for e, f in zip(episodes, drawn, strict=True)]
         return dict(zip(indices, predict(self.world_model, episodes, self._on_error), strict=True))
 
 

@@ -343,3 +343,30 @@ def test_a_step_on_three_thousand_pairs_is_quicker_than_one_fit_of_scikit_learn(
 
     theirs = IsotonicRegression(out_of_bounds="clip")
     assert quickest(step) < quickest(lambda: theirs.fit(predicted, measured))
+
+
+@pytest.mark.parametrize("method", ["paper", "rectified"])
+def test_jointly_an_anchor_is_the_inverse_variance_mean_of_both_streams(method):
+    generator = np.random.default_rng(0)
+    correction = Correction(method, joint=True, fraction=1.0)
+    for _ in range(40):
+        measured = generator.uniform(size=8)
+        correction.update([(measured + generator.normal(0, 0.3, 8), measured)])
+    share = correction.current.rectify
+    apart = Correction("paper")
+    apart.load_state_dict(correction.state_dict())
+    weight = apart.current.anchor_weight
+    assert 1.0 < weight < 4.0
+    assert share == pytest.approx(weight / (weight + 1))
+    predicted, measured = np.array([0.3, 0.9]), np.array([1.0, 0.2])
+    found = correction.correct(predicted, measured, np.array([True, True]))
+    level = correction.correct(predicted, np.full(2, np.nan), np.array([False, False])).reward
+    assert found.reward == pytest.approx(share * measured + (1 - share) * level)
+    assert found.weight.tolist() == [1.0, 1.0]
+
+
+def test_jointly_without_denoising_both_streams_count_alike():
+    correction = Correction("paper", joint=True, debias=False, denoise=False)
+    found = correction.correct(np.array([0.4]), np.array([1.0]), np.array([True]))
+    assert found.reward.tolist() == [0.7]
+    assert correction.correct(np.array([np.nan]), np.array([1.0]), np.array([True])).reward == [1.0]

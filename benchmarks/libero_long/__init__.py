@@ -1,0 +1,1 @@
+"""GRPO on LIBERO-Long: its arms, its evaluation, its table beside the paper's."""
