@@ -97,8 +97,9 @@ def _need(found: Sizing, arm: Arm) -> str:
     busy = load(found.workload, found.rate, arm)
     return (
         f"{TITLES[arm]} needs {found.needed[arm]} slots to run at {100 * ENOUGH:.0f} % of full "
-        f"speed; on average {busy:.1f} executions run at once ({found.rate:g} trajectories a "
-        f"minute × {found.workload.turns} turns × {mean_cut_execution(found.workload):.1f} s"
+        f"speed; at your rate {busy:.1f} executions run at once on average "
+        f"({found.rate:g} trajectories a minute × {found.workload.turns} turns × "
+        f"{mean_cut_execution(found.workload):.1f} s"
         + (f" × {found.workload.anchors:g} anchors)." if arm == "wmrl" else ").")
     )
 
