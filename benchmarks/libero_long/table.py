@@ -74,7 +74,8 @@ def _cell(values: Sequence[float]) -> str:
 
 def _paper_row(row: Any) -> tuple[str, ...]:
     cells = (*row.in_domain, *row.held_out, row.overall)
-    return (f"paper: {row.method}", *(f"{value:.1f}" for value in cells))
+    method = row.method.removeprefix("MiniVLA-1B-")
+    return (f"paper: {method}", *(f"{value:.1f}" for value in cells))
 
 
 def _findings(
