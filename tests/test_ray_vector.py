@@ -118,9 +118,12 @@ def test_an_environments_error_is_raised_and_replaces_nothing(envs: RayVectorEnv
     assert envs.replaced == replaced
 
 
-def test_beneath_the_wrappers_a_lost_anchor_teaches_nothing(envs: RayVectorEnv) -> None:
-    """The lost row of a measured group is ungraded and unmeasured; its neighbours count."""
-    stack = AnchorSamplingWrapper(envs, fraction=1.0)
+@pytest.mark.parametrize("fraction", [1.0, 0.0])
+def test_beneath_the_wrappers_a_lost_episode_is_graded_by_nobody(
+    envs: RayVectorEnv, fraction: float
+) -> None:
+    """Its row is ungraded, unmeasured and unpredicted; its neighbours count."""
+    stack = AnchorSamplingWrapper(envs, fraction=fraction)
     stack = WorldModelRewardWrapper(stack, lambda episodes: [0.5 for _ in episodes])
     stack.reset(seed=[5] * 4)
     kill(envs, 0)
@@ -129,8 +132,10 @@ def test_beneath_the_wrappers_a_lost_anchor_teaches_nothing(envs: RayVectorEnv) 
         infos = stack.step(np.zeros(4, int))[-1]
         for i in np.flatnonzero(infos.get("_graded", np.zeros(4, bool))).tolist():
             rows[i] = {k: infos[k][i] for k in infos if f"_{k}" in infos and infos[f"_{k}"][i]}
-    assert not rows[0]["graded"] and "measured_reward" not in rows[0]
-    assert all(rows[i]["graded"] and rows[i]["measured_reward"] > 0 for i in (1, 2, 3))
+    assert not rows[0]["graded"]
+    assert not rows[0].keys() & {"measured_reward", "predicted_reward"}
+    source = {1.0: "measured", 0.0: "world_model"}[fraction]
+    assert all(rows[i]["graded"] and rows[i]["reward_source"] == source for i in (1, 2, 3))
 
 
 def test_what_is_no_environment_is_refused() -> None:

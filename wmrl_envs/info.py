@@ -17,6 +17,7 @@ __all__ = [
     "GRADE_STATUS",
     "GROUP",
     "IS_SUCCESS",
+    "LOST",
     "MEASURED",
     "MEASURED_REWARD",
     "NONE",
@@ -60,6 +61,9 @@ TASK: Final = "task"
 
 IS_SUCCESS: Final = "is_success"
 """bool: the task's goal was reached (Stable-Baselines3's name)."""
+
+LOST: Final = "lost"
+"""bool: the machine, not the episode, came to its end: whatever was played, nobody may grade it."""
 
 MEASURED: Final = "measured"
 WORLD_MODEL: Final = "world_model"

@@ -1,6 +1,7 @@
 """A vector environment whose sub-environments live in Ray actors, on one machine or many."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium as gym
@@ -20,6 +21,7 @@ except ImportError as error:
 __all__ = ["RayVectorEnv"]
 
 _LOST = "lost"
+_LOST_INFO = MappingProxyType({keys.GRADED: False, keys.LOST: True})
 
 
 class _Member:
@@ -49,8 +51,8 @@ class RayVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     together, as GRPO wants it.
 
     An actor that dies is replaced. Its episode cannot be continued: it ends, truncated, with reward
-    0.0 and ``graded=False`` in its info, which learners leave out; it is never a failure of the
-    policy. The other episodes go on, and the next reset finds the new actor. An actor that dies in
+    0.0, ``graded=False`` and ``lost=True`` in its info: learners leave it out, and no world model
+    may grade it; it is never a failure of the policy. The other episodes go on, and the next reset finds the new actor. An actor that dies in
     a reset is replaced and asked once more.
 
     Connect to the cluster first (``ray.init``). Every machine needs this package and what the
@@ -147,7 +149,7 @@ class RayVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         rewards, infos = np.zeros(self.num_envs), dict[str, Any]()
         for i, answer in answers.items():
             if answer is _LOST:
-                answer = (self._observations[i], 0.0, False, True, {keys.GRADED: False})
+                answer = (self._observations[i], 0.0, False, True, dict(_LOST_INFO))
             self._observations[i], rewards[i], ended, cut, info = answer
             self._terminated[i], self._truncated[i] = ended, cut
             infos = self._add_info(infos, info, i)

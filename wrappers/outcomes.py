@@ -60,7 +60,8 @@ def predicted_outcome(
     """What a world model's prediction makes of an ended episode.
 
     A measured reward comes first. Without one, the prediction stands in, except in an anchor
-    group: there the other members are measured, and a prediction is not on their level.
+    group: there the other members are measured, and a prediction is not on their level. An episode
+    that was lost stays ungraded: a prediction would be of something that the policy did not do.
 
     Args:
         info: The last step's info, of one environment.
@@ -71,6 +72,8 @@ def predicted_outcome(
     if not may_measure:
         info = {key: value for key, value in info.items() if key != keys.MEASURED_REWARD}
         return predicted_outcome(info, predicted)._replace(removed=(keys.MEASURED_REWARD,))
+    if info.get(keys.LOST, False):
+        return Outcome(0.0, _graded(keys.NONE))
     measured = info.get(keys.MEASURED_REWARD)
     if measured is not None:
         return Outcome(float(measured), written | _graded(keys.MEASURED))

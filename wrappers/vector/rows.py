@@ -27,6 +27,7 @@ REWARD_PATH_KEYS = (
     keys.MEASURED_REWARD,
     keys.PREDICTED_REWARD,
     keys.GRADED,
+    keys.LOST,
 )
 
 
