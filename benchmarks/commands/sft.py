@@ -28,7 +28,8 @@ class Sft:
     """Clone the scripted expert into a TinyVLA, on LIBERO-Long.
 
     What DEMOS lacks is recorded first. The policy goes to OUT/policy, its figures to
-    OUT/results.json. Interrupted, the same command goes on where it stopped.
+    OUT/results.json. Interrupted, the same command goes on where it stopped. The defaults give a
+    policy of middling success, from which reinforcement learning can start.
 
     A policy of its own: `VLAPolicy.load("OUT/policy")` of `wmrl_envs.agents.policies.vla`.
     """
@@ -43,9 +44,9 @@ class Sft:
     """Tasks of libero_10: numbers and ranges such as 0-3,7, or `all`."""
     states: str = "train"
     """Initial states: numbers and ranges, `train` (0-15), `heldout` (16-49) or `all`."""
-    episodes: int = 4
+    episodes: int = 6
     """Demonstrations from every initial state, with different noise."""
-    noise: float = 0.3
+    noise: float = 0.1
     """Standard deviation of the noise on the expert's commands. The policy learns what the expert
     intended, and so how to come back."""
     observation: Literal["state", "pixels", "pixels_state"] = "state"
@@ -53,17 +54,17 @@ class Sft:
     pose."""
     pixels: int = 64
     """The side of the pictures, a multiple of 16."""
-    action_chunk: int = 8
+    action_chunk: int = 4
     """Control steps between two looks."""
     width: int = 128
     """Width of the transformer."""
     layers: int = 2
     """Layers of the transformer."""
-    steps: int = 1000
+    steps: int = 800
     """Optimiser steps."""
-    batch_size: int = 64
+    batch_size: int = 96
     """Moments a step."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     """The highest learning rate."""
     held_out: float = 0.1
     """The share of the demonstrations that only measure the loss."""

@@ -35,7 +35,7 @@ def demonstrations(tmp_path: Path) -> None:
     store = Store(tmp_path / "demos" / "episodes")
     for state in range(3):
         for seed in range(2):
-            store.add(made_up(Recipe(5, state, seed, noise=0.3)))
+            store.add(made_up(Recipe(5, state, seed, noise=0.1)))
 
 
 @pytest.mark.usefixtures("demonstrations")
@@ -48,7 +48,7 @@ def test_it_clones_recorded_demonstrations_and_reports_the_held_out_loss(
     assert record["settings"]["steps"] == 3
     assert record["held_out"]["moments"] == 10
     policy = VLAPolicy.load(tmp_path / "out" / "policy")
-    demonstration = made_up(Recipe(5, 0, noise=0.3))
+    demonstration = made_up(Recipe(5, 0, noise=0.1))
     seen = {name: values[0] for name, values in demonstration.observations.items()}
     action = policy.act([{"task": "do it", **seen}]).actions[0]
     assert action.shape == (2, 7) and np.isfinite(action).all()
@@ -78,3 +78,16 @@ def test_wrong_arguments_are_named_before_any_work(
     sft: Any, arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in sft(*arguments, code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.sim
+def test_it_records_what_is_lacking_renders_it_and_plays_the_policy(
+    sft: Any, tmp_path: Path
+) -> None:
+    small = ("--task", "5", "--states", "0", "--episodes", "2", "--steps", "2", "--width", "32")
+    printed = sft(*small, "--observation", "pixels", "--pixels", "16", "--evaluate", "1")
+    assert "task 5: 0 of 1 episodes succeeded" in printed
+    record = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert record["successes"] == {"5": {"states": [0], "successes": [False]}}
+    assert len(list(Store(tmp_path / "demos" / "episodes"))) == 2

@@ -31,8 +31,7 @@ class TinyVLA(nn.Module):
 
     Its body is a small Llama of transformers. The prefix has one length, so that no row is padded;
     each action token's input says which number of the chunk comes next, and holds a summary of what
-    is seen: attention alone takes many more examples to find out that it matters. The head knows
-    the 256 action tokens alone.
+    is seen. The head knows the 256 action tokens alone.
 
     Args:
         config: The shapes.
