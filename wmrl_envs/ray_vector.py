@@ -52,8 +52,8 @@ class RayVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     An actor that dies is replaced. Its episode cannot be continued: it ends, truncated, with reward
     0.0, ``graded=False`` and ``lost=True`` in its info: learners leave it out, and no world model
-    may grade it; it is never a failure of the policy. The other episodes go on, and the next reset finds the new actor. An actor that dies in
-    a reset is replaced and asked once more.
+    may grade it; it is never a failure of the policy. The other episodes go on, and the next reset
+    finds the new actor. An actor that dies in a reset is replaced and asked once more.
 
     Connect to the cluster first (``ray.init``). Every machine needs this package and what the
     environment needs. An error that an environment raises is not an actor's death: it is raised
